@@ -5,8 +5,9 @@
 
 #include "core/base/digest.h"
 #include "core/base/random.h"
-#include "live/s3/hash.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/s3/hash.h"
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/simulated_drive_fixture.h"
 #include "live/store/tier_places.h"

@@ -1,6 +1,7 @@
 // `orrery agent lifecycle` as a process, on a real folder and an object store that fails, killed
 // again and again while a trainer writes: no last good copy is lost, nothing unfinished is touched,
 // and in the end everything is where the rules say. ORRERY_FULL=1: 500 kills instead of 15.
+// And what may come in its way: links, a second agent, signals, full disks, a pace.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,8 +17,8 @@
 #include <sstream>
 #include <thread>
 
-#include "live/agent/test_folder.h"
 #include "core/base/random.h"
+#include "live/agent/test_folder.h"
 #include "s3_fault_server.h"
 
 namespace orrery {
@@ -75,23 +76,34 @@ class LifecycleLive : public testing::Test {
     });
   }
 
-  pid_t start(bool once) const {
+  std::string hot(const std::string& words) const { return "hot=" + folder_.at("hot") + words; }
+
+  // The agent on these places, with the journal of that name.
+  pid_t start(const std::vector<std::string>& places, const std::string& journal,
+              const std::vector<std::string>& more) const {
     std::vector<std::string> words = {std::string(ORRERY_BINARY_DIR) + "/orrery",
                                       "agent",
                                       "lifecycle",
-                                      "--place",
-                                      "hot=" + folder_.at("hot") + ",written,newest=2",
-                                      "--place",
-                                      "cold=s3://bucket/run,newest=1,every=5",
                                       "--journal",
-                                      folder_.at("journal"),
+                                      folder_.at(journal),
                                       "--endpoint",
                                       cold_.endpoint(),
                                       "--quiet",
                                       "0.05 s",
                                       "--interval",
                                       "0.05 s"};
-    if (once) words.emplace_back("--once");
+    for (const std::string& place : places) words.insert(words.end(), {"--place", place});
+    words.insert(words.end(), more.begin(), more.end());
+    return spawn(words);
+  }
+  pid_t start(bool once) const {
+    std::vector<std::string> more = {"--grace", "0 s"};
+    if (once) more.emplace_back("--once");
+    return start({hot(",written,newest=2"), "cold=s3://bucket/run,newest=1,every=5"}, "journal",
+                 more);
+  }
+
+  pid_t spawn(std::vector<std::string> words) const {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -103,9 +115,21 @@ class LifecycleLive : public testing::Test {
                                        0600);
     }
     pid_t pid = 0;
-    EXPECT_EQ(::posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ), 0);
+    EXPECT_EQ(::posix_spawnp(&pid, argv[0], &files, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&files);
     return pid;
+  }
+
+  static int code_of(pid_t pid) {
+    const int status = wait_for(pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  bool waits_for(const std::string& text) const {
+    for (int i = 0; i < 400; ++i) {
+      if (log().find(text) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    return false;
   }
 
   static int wait_for(pid_t pid) {
@@ -186,11 +210,13 @@ TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_pushes_nothing_out) {
   file[0] = static_cast<char>(header.size());
   folder_.write("hot/step-3/model.safetensors", file + header + std::string(10, 'x'));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_EQ(wait_for(start(true)), 0) << log();
+  EXPECT_EQ(code_of(start(true)), 1) << log();
   EXPECT_TRUE(is_good_hot(1) && is_good_hot(2));
   EXPECT_TRUE(is_good_cold(2));
-  EXPECT_NE(log().find("step-3"), std::string::npos);
-  EXPECT_NE(log().find("there is no good one"), std::string::npos) << log();
+  EXPECT_NE(log().find("alert step-3"), std::string::npos);
+  EXPECT_NE(log().find("model.safetensors"), std::string::npos) << log();
+  // Told once and as bad as before: the next run says so as well.
+  EXPECT_EQ(code_of(start(true)), 1) << log();
 }
 
 TEST_F(LifecycleLive, a_file_that_is_no_journal_stays_as_it_is) {
@@ -200,6 +226,155 @@ TEST_F(LifecycleLive, a_file_that_is_no_journal_stays_as_it_is) {
     EXPECT_NE(wait_for(start(true)), 0);
     EXPECT_EQ(text_in(folder_.at("journal")), text);
   }
+}
+
+TEST_F(LifecycleLive, a_link_in_a_checkpoint_leads_to_no_other_file) {
+  write(1, true);
+  write(2, true);
+  folder_.write("models/base.bin", "somebody's");
+  fs::create_symlink("../step-2/__0_0.distcp", folder_.at("hot/step-1/shared"));
+  fs::create_symlink("../../../models/base.bin", folder_.at("hot/step-1/optim/base"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::vector<std::string> places = {hot(",written,newest=1"),
+                                           "deep=" + folder_.at("deep") + ",every=1000"};
+  EXPECT_EQ(code_of(start(places, "journal", {"--once", "--grace", "0 s"})), 1) << log();
+  EXPECT_TRUE(is_good_hot(2));
+  EXPECT_EQ(text_in(folder_.at("models/base.bin")), "somebody's");
+  EXPECT_TRUE(fs::is_symlink(folder_.at("hot/step-1/shared")));
+  EXPECT_NE(log().find("optim/base: it is a symbolic link"), std::string::npos) << log();
+}
+
+// Rules that want the opposite, journals of their own, the same places: one of the two works.
+TEST_F(LifecycleLive, two_agents_with_opposite_rules_lose_nothing) {
+  for (int round = 0; round < 6; ++round) {
+    for (const char* left : {"hot", "deep", "a.jsonl", "b.jsonl", "a.jsonl.lock", "b.jsonl.lock"}) {
+      fs::remove_all(folder_.at(left));
+    }
+    for (int step = 1; step <= 5; ++step) write(step, true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    const std::string deep = "deep=" + folder_.at("deep");
+    ASSERT_EQ(code_of(start({hot(",written,all"), deep + ",all"}, "a.jsonl", {"--once"})), 0)
+        << log();
+    fs::copy_file(folder_.at("a.jsonl"), folder_.at("b.jsonl"));
+    const std::vector<std::string> more = {"--once", "--grace", "0 s"};
+    const pid_t a = start({hot(",written,newest=1"), deep + ",all"}, "a.jsonl", more);
+    const pid_t b = start({hot(",written,all"), deep + ",newest=1"}, "b.jsonl", more);
+    for (const int code : {code_of(a), code_of(b)}) EXPECT_TRUE(code == 0 || code == 2) << log();
+    for (int step = 1; step <= 5; ++step) {
+      const bool is_deep = text_in(folder_.at("deep/" + name_of(step) + "/.metadata")) == "whole";
+      EXPECT_TRUE(is_good_hot(step) || is_deep) << name_of(step) << ", round " << round;
+    }
+  }
+}
+
+TEST_F(LifecycleLive, a_second_agent_on_a_place_is_told_whose_it_is) {
+  write(1, true);
+  const pid_t first = start(false);
+  ASSERT_TRUE(waits_for("verify step-1  cold")) << log();
+  EXPECT_EQ(code_of(start({hot(",written,newest=2")}, "other", {"--once"})), 2);
+  EXPECT_NE(log().find("process " + std::to_string(first)), std::string::npos) << log();
+  EXPECT_NE(log().find("journal " + folder_.at("journal")), std::string::npos) << log();
+  // The bucket has no lock that ends with a process: the second watches, and learns that it lives.
+  const pid_t second = start({"cold=s3://bucket/run,all"}, "third", {"--once"});
+  EXPECT_EQ(code_of(second), 2) << log();
+  ::kill(first, SIGTERM);
+  EXPECT_EQ(code_of(first), 130);
+  EXPECT_FALSE(cold_.object("run/.orrery-lease/0000000001")) << "a clean end gives the place back";
+  EXPECT_EQ(code_of(start({"cold=s3://bucket/run,all"}, "third", {"--once"})), 0) << log();
+}
+
+TEST_F(LifecycleLive, a_pace_is_waited_for_and_not_taken_for_the_end) {
+  write(1, true);
+  write(2, true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::vector<std::string> places = {hot(",written,all"),
+                                           "deep=" + folder_.at("deep") + ",all,pace=100kB/s"};
+  EXPECT_EQ(code_of(start(places, "journal", {"--once"})), 0) << log();
+  for (int step : {1, 2}) {
+    EXPECT_EQ(text_in(folder_.at("deep/" + name_of(step) + "/.metadata")), "whole") << log();
+  }
+}
+
+TEST_F(LifecycleLive, signals_end_a_copy_cleanly_and_it_begins_again) {
+  write(1, true);
+  folder_.write("hot/step-1/large.bin", std::string(64 << 20, 'l'));
+  const std::vector<std::string> places = {hot(",written,all"),
+                                           "deep=" + folder_.at("deep") + ",all"};
+  RandomStream random(1, "signals");
+  for (const int signal : {SIGINT, SIGTERM, SIGINT, SIGTERM}) {
+    const std::size_t said = log().size();
+    const pid_t pid = start(places, "journal", {});
+    while (log().size() == said) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random.below(400)));
+    ::kill(pid, signal);
+    EXPECT_EQ(code_of(pid), 130) << log();
+    EXPECT_TRUE(is_good_hot(1));
+    const bool is_whole = fs::exists(folder_.at("deep/step-1/.orrery-copy.json"));
+    EXPECT_EQ(fs::exists(folder_.at("deep/step-1")), is_whole) << "half a copy is not seen";
+  }
+  EXPECT_NE(log().find("start it again with the same journal"), std::string::npos);
+  EXPECT_EQ(code_of(start(places, "journal", {"--once"})), 0) << log();
+  EXPECT_EQ(fs::file_size(folder_.at("deep/step-1/large.bin")), std::size_t{64} << 20);
+  EXPECT_TRUE(fs::is_empty(folder_.at("deep/.orrery-incoming")));
+}
+
+// The journal on a disk of its own that is full, and then the place: nothing is lost, and the
+// message says what to do.
+TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
+  for (int step = 1; step <= 8; ++step) write(step, true);
+  fs::create_directories(folder_.at("small"));
+  const std::string binary = std::string(ORRERY_BINARY_DIR) + "/orrery";
+  const auto on_small_disk = [&](const std::string& size, const std::string& journal,
+                                 const std::string& deep) {
+    const std::string script =
+        "mount -t tmpfs -o size=" + size + " none " + folder_.at("small") + " && " + binary +
+        " agent lifecycle --once --grace 0s --quiet 0.05s --interval 0.05s --journal " + journal +
+        " --place " + hot(",written,newest=1") + " --place deep=" + deep + ",all";
+    return code_of(spawn({"unshare", "-m", "sh", "-c", script}));
+  };
+  if (code_of(spawn({"unshare", "-m", "sh", "-c", "mount -t tmpfs none " + folder_.at("small")})) !=
+      0) {
+    GTEST_SKIP() << "no file system of one's own can be mounted here";
+  }
+  EXPECT_EQ(on_small_disk("4k", folder_.at("small/journal"), folder_.at("deep")), 2) << log();
+  EXPECT_NE(log().find("No space left on device"), std::string::npos) << log();
+  EXPECT_NE(log().find("make room on its disk"), std::string::npos) << log();
+  for (int step = 1; step <= 8; ++step) {
+    const bool is_deep = text_in(folder_.at("deep/" + name_of(step) + "/.metadata")) == "whole";
+    EXPECT_TRUE(is_good_hot(step) || is_deep) << step;
+  }
+  EXPECT_TRUE(is_good_hot(8));
+  fs::remove_all(folder_.at("deep"));
+  EXPECT_EQ(on_small_disk("100k", folder_.at("journal"), folder_.at("small/deep")), 1) << log();
+  EXPECT_NE(log().find("fails again and again"), std::string::npos) << log();
+  EXPECT_TRUE(is_good_hot(8));
+}
+
+TEST_F(LifecycleLive, what_an_unprivileged_user_may_not_touch_is_told_and_stays) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can take rights away from itself";
+  for (int step = 1; step <= 3; ++step) write(step, true);
+  fs::create_directories(folder_.at("deep"));
+  ASSERT_EQ(::system(("chmod 755 " + folder_.path() + " && chown -R nobody " + folder_.path() +
+                      " && chown root " + folder_.at("hot/step-1/__0_0.distcp") + " && chmod 600 " +
+                      folder_.at("hot/step-1/__0_0.distcp"))
+                         .c_str()),
+            0);
+  const std::string words = std::string(ORRERY_BINARY_DIR) +
+                            "/orrery agent lifecycle --once --quiet 0.05s --interval 0.05s" +
+                            " --journal " + folder_.at("journal") + " --place " +
+                            hot(",written,newest=1") + " --place deep=" + folder_.at("deep") +
+                            ",all";
+  EXPECT_EQ(code_of(spawn({"su", "nobody", "-s", "/bin/sh", "-c", words})), 1) << log();
+  EXPECT_NE(log().find("Permission denied"), std::string::npos) << log();
+  EXPECT_TRUE(is_good_hot(1) && is_good_hot(3));
+  EXPECT_EQ(text_in(folder_.at("deep/step-2/.metadata")), "whole") << log();
+  // A place that it may not write to cannot be locked, and is away.
+  ASSERT_EQ(
+      ::system(("chown root " + folder_.at("deep") + " && rm -f " + folder_.at("deep/.orrery-lock"))
+                   .c_str()),
+      0);
+  EXPECT_EQ(code_of(spawn({"su", "nobody", "-s", "/bin/sh", "-c", words})), 1) << log();
+  EXPECT_NE(log().find("away: deep"), std::string::npos) << log();
 }
 
 }  // namespace

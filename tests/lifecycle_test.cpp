@@ -56,6 +56,7 @@ Laid draw_policy(RandomStream& random) {
   laid.policy.places.push_back(cold);
   if (cold.keep.everything && random.below(2) == 0) laid.policy.copies_min = 2;
   if (random.below(3) == 0) laid.policy.reread = hours(1);
+  if (random.below(3) != 0) laid.policy.grace = hours(static_cast<double>(random.below(3)));
   laid.writer = laid.policy.places.front().name;
   for (const KeepPlace& place : laid.policy.places) laid.names.push_back(place.name);
   return laid;
@@ -85,6 +86,7 @@ class Schedule {
 
   const std::string& fault() const { return fault_; }
   int kills() const { return kills_; }
+  std::size_t purges() const { return purges_; }
   std::size_t removals() const { return places_.removals().size(); }
 
  private:
@@ -118,7 +120,7 @@ class Schedule {
     };
     const auto some_place = [&] { return laid_.names[random_.below(laid_.names.size())]; };
     if (count_ == 0) return;
-    switch (random_.below(14)) {
+    switch (random_.below(16)) {
       case 0:
         return places_.fail_next(1 + static_cast<int>(random_.below(5)));
       case 1:
@@ -136,6 +138,10 @@ class Schedule {
         if (random_.below(4) == 0 && item != writing_) rewritten_.insert(item), rewrite(item);
         return;
       }
+      case 7:
+        return places_.jump(hours(static_cast<double>(random_.below(13)) - 6));
+      case 8:
+        return random_.below(3) == 0 ? places_.reboot() : void();
       default:
         return;
     }
@@ -192,6 +198,10 @@ class Schedule {
   void check(const SimulatedRemoval& removal) {
     const SimulatedItem& item = places_.items().at(removal.item);
     if (removal.item == writing_) fault_ = removal.item + " is being written, and was removed";
+    if (removal.lain) ++purges_;
+    if (removal.lain && *removal.lain < laid_.policy.grace.value_or(Seconds())) {
+      fault_ = removal.item + " was set aside for too short a time";
+    }
     if (!removal.was_good || rewritten_.contains(removal.item)) return;
     const auto durable_left = std::ranges::count_if(
         removal.good_left, [&](const std::string& place) { return is_durable(place); });
@@ -238,8 +248,11 @@ class Schedule {
         if (should_be && !places_.is_good_at(place, item.view->id)) {
           fault_ = item.view->id + " is wanted and not good at " + place + described(item);
         }
+        // A bad copy may be all that there is.
+        const bool is_last =
+            item.states[p] == storage::CopyState::corrupt && !is_good_durably(item.view->id);
         const bool may_stay =
-            item.view->held || !newest || !storage::is_older(*item.view, *newest->view);
+            item.view->held || is_last || !newest || !storage::is_older(*item.view, *newest->view);
         if (!item.wanted[p] && copy && !may_stay) {
           fault_ = item.view->id + " is not wanted and still at " + place + described(item);
         }
@@ -272,6 +285,7 @@ class Schedule {
   std::int64_t step_ = 0;
   int count_ = 0;
   int kills_ = 0;
+  std::size_t purges_ = 0;
   std::size_t seen_ = 0;
   bool is_calm_ = false;
 };
@@ -280,17 +294,19 @@ TEST(Lifecycle, loses_nothing_whatever_is_killed_when) {
   const bool is_long = std::getenv("ORRERY_FULL") != nullptr;
   const std::uint64_t schedules = is_long ? 100'000 : 200;
   int kills = 0;
-  std::size_t removals = 0;
+  std::size_t removals = 0, purges = 0;
   for (std::uint64_t seed = 1; seed <= schedules; ++seed) {
     Schedule schedule(seed);
     schedule.run(60);
     ASSERT_EQ(schedule.fault(), "") << "seed " << seed;
     kills += schedule.kills();
     removals += schedule.removals();
+    purges += schedule.purges();
   }
   // The faults are really met, and the policy really removes.
   EXPECT_GT(kills, static_cast<int>(schedules) * 3);
   EXPECT_GT(removals, schedules * 5);
+  EXPECT_GT(purges, schedules * 2);
   RecordProperty("kills", kills);
 }
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
-#include "live/agent/test_folder.h"
 #include "ceph_cluster.h"
+#include "live/agent/test_folder.h"
 #include "live/rados/ceph_pool.h"
 #include "live/store/rados_drive.h"
 #include "store_process.h"
@@ -214,7 +214,7 @@ TEST_F(RadosLive, a_store_on_it_keeps_what_it_acknowledged) {
   objects.check(store->address());
   EXPECT_EQ(store->end(SIGTERM), 0);
   // Nothing is left of the torn put, of the unsure one or of what was replaced.
-  EXPECT_EQ(StoreProcess({"repair", folder.at("store")}).wait(), 0);
+  EXPECT_EQ(StoreProcess({"repair", folder.at("store"), "--apply"}).wait(), 0);
   StoreProcess check({"fsck", folder.at("store")});
   EXPECT_EQ(check.wait(), 0) << check.address() << check.said();
   std::size_t large = 0;

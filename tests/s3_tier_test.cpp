@@ -7,15 +7,16 @@
 #include <thread>
 
 #include "core/base/digest.h"
-#include "live/s3/hash.h"
-#include "s3_fault_server.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/s3/hash.h"
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/s3_drive.h"
 #include "live/store/simulated_drive_fixture.h"
 #include "live/store/storage_class.h"
 #include "live/store/sweep.h"
 #include "live/store/tier_places.h"
+#include "s3_fault_server.h"
 
 namespace orrery::store {
 namespace {

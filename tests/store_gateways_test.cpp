@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "live/agent/test_folder.h"
-#include "postgres_server.h"
 #include "live/store/codec.h"
 #include "live/store/postgres_metadata.h"
+#include "postgres_server.h"
 #include "store_process.h"
 
 namespace orrery {
@@ -280,7 +280,7 @@ TEST_F(GatewaysLive, two_keep_what_they_acknowledged_while_they_are_killed_in_tu
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 2);  // not while they run
   EXPECT_EQ(pair.process(0).end(SIGTERM), 0) << pair.process(0).said();
   EXPECT_EQ(pair.process(1).end(SIGTERM), 0) << pair.process(1).said();
-  EXPECT_EQ(StoreProcess({"repair", where}).wait(), 0);
+  EXPECT_EQ(StoreProcess({"repair", where, "--apply"}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
 }
 

@@ -169,7 +169,7 @@ TEST_P(StorePower, keeps_what_it_acknowledged_through_power_cuts) {
     for (auto& mine : known) check_all(store.address(), mine, -1);
     EXPECT_EQ(store.end(SIGTERM), 0);
   }
-  EXPECT_EQ(StoreProcess({"repair", where}).wait(), 0);
+  EXPECT_EQ(StoreProcess({"repair", where, "--apply"}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
 }
 

@@ -23,7 +23,7 @@ int kills() { return std::getenv("ORRERY_FULL") != nullptr ? 1000 : 12; }
 TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
-  folder.write("keys", "k1 " + std::string(64, 'a') + "\n");
+  folder.write_secret("keys", "k1 " + std::string(64, 'a') + "\n");
   const std::vector<std::string> words = {where,    "--port",     "0",
                                           "--tier", "hot=2+1",    "--lifecycle-day",
                                           "1s",     "--key-file", folder.at("keys")};
@@ -60,7 +60,7 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   }
   // The sweep of the last run may not have come to its end: repair finishes it, and then all is
   // well.
-  EXPECT_EQ(StoreProcess({"repair", where}).wait(), 0);
+  EXPECT_EQ(StoreProcess({"repair", where, "--apply"}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
 }
 
@@ -210,7 +210,7 @@ TEST(StoreProcess, a_tier_lies_where_its_design_says_unless_the_command_line_say
   EXPECT_EQ(cold_of_made({"--tier", "cold=1x"}), "cold");
   EXPECT_EQ(far(), 0u);
   EXPECT_EQ(cold_of_made({}), place);
-  EXPECT_EQ(far(), 1u) << "the mark of the drive";
+  EXPECT_EQ(far(), 2u) << "the mark of the drive and its note";
   fs::current_path(before);
 }
 
@@ -259,7 +259,7 @@ TEST(StoreProcess, reads_stay_right_while_drives_rot_and_go_and_a_repair_restore
     EXPECT_EQ(store.end(SIGTERM), 0);
   }
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 1);
-  EXPECT_EQ(StoreProcess({"repair", where}).wait(), 0);
+  EXPECT_EQ(StoreProcess({"repair", where, "--apply"}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
   // Full redundancy again: two other drives may go.
   fs::remove_all(where + "/hot-0");

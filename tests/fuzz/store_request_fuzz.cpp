@@ -26,10 +26,11 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
+#include "layers/storage/lifecycle_driver.h"
 #include "live/s3/hash.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway.h"
-#include "layers/storage/lifecycle_driver.h"
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/moment.h"
 #include "live/store/simulated_drive_fixture.h"

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/random.h"
 #include "live/agent/elapsed.h"
 #include "live/agent/probe_folder.h"
-#include "core/base/random.h"
 
 namespace orrery::agent {
 namespace {

@@ -20,10 +20,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/quantity.h"
 #include "live/agent/command.h"
 #include "live/agent/exporter_metrics.h"
 #include "live/agent/exporter_slurm.h"
-#include "core/base/quantity.h"
 
 namespace orrery::agent {
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/text.h"
 #include "live/agent/exporter.h"
 #include "live/agent/slurm_parse.h"
-#include "core/base/text.h"
 
 namespace orrery::agent::exporter_bounds_tests {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <map>
 
+#include "core/base/text.h"
 #include "live/agent/exporter.h"
 #include "live/agent/test_folder.h"
-#include "core/base/text.h"
 
 namespace orrery::agent::exporter_pages_tests {
 namespace {

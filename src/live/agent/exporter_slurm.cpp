@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "live/agent/slurm_parse.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
+#include "live/agent/slurm_parse.h"
 
 namespace orrery::agent {
 namespace {

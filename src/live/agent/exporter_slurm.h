@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/quantity.h"
 #include "live/agent/command.h"
 #include "live/agent/exporter_metrics.h"
-#include "core/base/quantity.h"
 
 namespace orrery::agent {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "live/agent/journal.h"
 #include "core/base/diagnostic.h"
 #include "layers/failure/recovery.h"
+#include "live/agent/journal.h"
 
 namespace orrery::agent {
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "live/agent/keep_store.h"
+#include "live/agent/keep_store_fixture.h"
 #include "live/agent/lifecycle_places.h"
 #include "live/agent/recover.h"
 #include "live/agent/test_folder.h"
@@ -25,14 +26,14 @@ std::string fault_of(const Result<T>& result) {
 }
 
 Result<void> put(KeepStore& store, const std::string& path, const std::string& text) {
-  return store.write("s-1", path, text.size(), net::source_of(text));
+  return put_file(store, "s-1", path, text);
 }
 
 TEST(KeepFolderFaults, of_folders_that_cannot_be_listed) {
   const TestFolder folder;
   folder.write("file", "x");
   EXPECT_EQ(fault_of(folder_store(folder.at("file"))->list()),
-            "lifecycle.folder: " + folder.at("file") + ": Not a directory");
+            "lifecycle.folder: " + folder.at("file") + ": open: Not a directory");
   const std::string far = folder.at(std::string(300, 'x'));
   EXPECT_EQ(fault_of(folder_store(far)->list()),
             "lifecycle.folder: " + far + ": File name too long");
@@ -41,30 +42,28 @@ TEST(KeepFolderFaults, of_folders_that_cannot_be_listed) {
 
 TEST(KeepFolderFaults, of_files_that_cannot_be_written) {
   const TestFolder folder;
-  folder.write("run/s-1/file", "x");
-  std::filesystem::create_directories(folder.at("run/s-1/folder/below"));
-  const auto store = folder_store(folder.at("run/../run"));
-  const std::string at = "lifecycle.folder: " + folder.at("run/s-1/");
-  EXPECT_EQ(fault_of(put(*store, "file/a", "y")), at + "file: Not a directory");
-  const std::string name(250, 'n');
-  EXPECT_EQ(fault_of(put(*store, name, "y")), at + name + ".orrery-part: open: File name too long");
-  EXPECT_EQ(fault_of(put(*store, "folder", "y")),
-            at + "folder.orrery-part: rename: Is a directory");
+  const auto store = folder_store(folder.at("run"));
+  ASSERT_TRUE(store->begin("s-1"));
+  const std::string at = "lifecycle.folder: " + folder.at("run/.orrery-incoming/s-1/");
+  ASSERT_TRUE(put(*store, "file", "x"));
+  ASSERT_TRUE(put(*store, "folder/below", "x"));
+  EXPECT_EQ(fault_of(put(*store, "file/a", "y")), at + "file: it is no folder, or a symbolic link");
+  EXPECT_EQ(fault_of(put(*store, "folder", "y")), at + "folder: rename: Is a directory");
   EXPECT_EQ(fault_of(store->write("s-1", "a", 9, net::source_of("short"))),
-            at + "a.orrery-part: its source ended early");
-  EXPECT_EQ(fault_of(store->erase("s-1", "folder")), at + "folder: unlink: Is a directory");
+            at + "a: its source ended early");
+  folder.write("run/s-1/folder/x", "x");
+  const std::string there = "lifecycle.folder: " + folder.at("run/s-1/");
   EXPECT_EQ(fault_of(store->read("s-1", {.path = "gone"})),
-            at + "gone: open: No such file or directory");
-  char piece[4];
-  const auto no_file = store->read("s-1", {.path = "folder"});
-  ASSERT_TRUE(no_file);
-  EXPECT_EQ((*no_file)(0, piece), std::nullopt) << "a folder has no bytes";
+            "lifecycle.folder: " + folder.at("run/s-1/gone") + ": open: No such file or directory");
+  EXPECT_EQ(fault_of(store->read("s-1", {.path = "folder"})),
+            there + "folder: it is no regular file");
 }
 
 // No file may grow beyond ten bytes: the disk is full.
 TEST(KeepFolderFaults, of_a_disk_that_is_full) {
   const TestFolder folder;
   const auto store = folder_store(folder.at("run"));
+  ASSERT_TRUE(store->begin("s-1"));
   rlimit before = {};
   ::getrlimit(RLIMIT_FSIZE, &before);
   rlimit ten = before;
@@ -76,9 +75,11 @@ TEST(KeepFolderFaults, of_a_disk_that_is_full) {
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(fits, "good");
-  EXPECT_EQ(full, "lifecycle.folder: " + folder.at("run/s-1/more.orrery-part") +
+  EXPECT_EQ(full, "lifecycle.folder: " + folder.at("run/.orrery-incoming/s-1/more") +
                       ": write: File too large");
-  EXPECT_FALSE(std::filesystem::exists(folder.at("run/s-1/more")));
+  EXPECT_TRUE(store->finish("s-1"));
+  EXPECT_EQ(store->list()->items.at(0).files.size(), 1U)
+      << "nothing of the one that failed is left";
 }
 
 std::unique_ptr<KeepStore> bucket_that(std::function<net::Reply(const net::Question&)> answers,
@@ -103,16 +104,16 @@ TEST(KeepBucketFaults, are_told_with_the_stores_word) {
       },
       "run/");
   for (const std::string& said :
-       {fault_of(store->list()), fault_of(store->erase("s-1", "a")),
-        fault_of(put(*store, "a", "x")),
+       {fault_of(store->list()), fault_of(store->begin("s-1")), fault_of(put(*store, "a", "x")),
         fault_of(
             store->write("s-1", "large", (std::uint64_t{64} << 20) + 1, net::source_of("x")))}) {
     EXPECT_THAT(said, testing::StartsWith("lifecycle.bucket: the store "));
   }
   EXPECT_EQ(fault_of(store->write("s-1", "a", 9, net::source_of("short"))),
             "lifecycle.bucket: run/s-1/a: its source ended early");
-  EXPECT_EQ(fault_of(store->write("", "latest", 9, net::source_of("short"))),
-            "lifecycle.bucket: run/latest: its source ended early");
+  for (const char* path : {"../a", "/a", "a//b", "a/./b", ""}) {
+    EXPECT_THAT(fault_of(put(*store, path, "x")), HasSubstr("the path ")) << path;
+  }
 }
 
 // Two pages, out of order; a listing has all of both, sorted, with the stamp of each object.
@@ -180,7 +181,8 @@ TEST(KeepBucketFaults, a_source_ends_where_its_file_does) {
 // A manifest that is no object says nothing of its copy, which is there all the same.
 TEST(ManifestFaults, what_is_no_manifest_is_passed_over) {
   const TestFolder folder;
-  for (const char* text : {"[1]", "7", "\"x\"", "{", "", "{\"orrery_copy\":2,\"made_s\":5}"}) {
+  for (const char* text :
+       {"[1]", "7", "\"x\"", "{", "", "{\"orrery_copy\":2,\"made_s\":5,\"files\":[]}"}) {
     folder.write("cold/s-1/w", "weights");
     folder.write("cold/s-1/.orrery-copy.json", text);
     std::vector<LivePlace> all;

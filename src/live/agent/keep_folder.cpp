@@ -1,52 +1,66 @@
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
+#include "layers/storage/lifecycle_aside.h"
 #include "live/agent/keep_store.h"
 #include "live/agent/probe_folder.h"
+#include "live/files/lock.h"
+#include "live/files/tree.h"
 
 namespace orrery::agent {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A file that is being written has this ending until it is whole; no listing shows it.
-constexpr const char* kPartEnding = ".orrery-part";
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
-std::unexpected<Diagnostics> folder_fault(const std::string& what) {
-  return fail({.code = "lifecycle.folder", .what = what});
+std::unexpected<Diagnostics> folder_fault(std::string what) {
+  return fail({.code = "lifecycle.folder", .what = std::move(what)});
 }
 
-KeptFile file_of(const std::string& path, const struct stat& status) {
-  const double written = static_cast<double>(status.st_mtim.tv_sec) +
-                         static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
-  return {.path = path,
-          .bytes = static_cast<std::uint64_t>(status.st_size),
-          .stamp = std::to_string(status.st_size) + "." + std::to_string(status.st_mtim.tv_sec) +
-                   "." + std::to_string(status.st_mtim.tv_nsec) + "." +
-                   std::to_string(status.st_ino),
-          .written = seconds(written)};
+// A fault of files/, as this room's.
+std::unexpected<Diagnostics> folder_fault(Diagnostics all) {
+  for (Diagnostic& d : all) d.code = "lifecycle.folder";
+  return std::unexpected(std::move(all));
 }
 
-// All of it reaches the disk: the file, and the name in its folder.
-Result<void> sync_folder(const fs::path& folder) {
-  const OpenFile open_folder(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!open_folder || ::fsync(open_folder.get()) != 0) {
-    return folder_fault(failed(folder.string(), "fsync"));
-  }
+template <class T>
+Result<void> as_folder_fault(Result<T> done) {
+  if (!done) return folder_fault(std::move(done.error()));
   return {};
 }
 
-Result<void> write_all(int file, const std::string& path, std::uint64_t bytes,
-                       const net::BodySource& source) {
+KeptFile kept_file(const files::TreeFile& file) {
+  const double written =
+      static_cast<double>(file.written_s) + static_cast<double>(file.written_ns) * 1e-9;
+  return {.path = file.path,
+          .bytes = file.bytes,
+          .stamp = std::to_string(file.bytes) + "." + std::to_string(file.written_s) + "." +
+                   std::to_string(file.written_ns) + "." + std::to_string(file.id.inode),
+          .written = seconds(written)};
+}
+
+KeptItem kept_item(const std::string& id, const files::Tree& tree) {
+  KeptItem item{.id = id};
+  for (const files::TreeFile& file : tree.files) item.files.push_back(kept_file(file));
+  if (!tree.odd.empty()) item.odd = tree.odd.front().path + ": " + tree.odd.front().what;
+  if (item.file(files::kLockName)) {
+    item.odd = std::string(files::kLockName) + ": this folder is a place of its own";
+  }
+  for (const KeptFile& file : item.files) {
+    if (const std::string fault = kept_path_fault(file.path); !fault.empty()) {
+      item.odd = file.path + ": " + fault;
+    }
+  }
+  if (const std::string fault = kept_path_fault(id); !fault.empty()) item.odd = fault;
+  return item;
+}
+
+Result<void> write_pieces(int file, const std::string& path, std::uint64_t bytes,
+                          const net::BodySource& source) {
   std::vector<char> piece(kPieceBytes);
   std::uint64_t done = 0;
   while (done < bytes) {
@@ -60,122 +74,216 @@ Result<void> write_all(int file, const std::string& path, std::uint64_t bytes,
     }
     done += *got;
   }
-  if (::fsync(file) != 0) return folder_fault(failed(path, "fsync"));
   return {};
-}
-
-// What a write that was cut short left; nobody else names a file so.
-void remove_parts(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().string().ends_with(kPartEnding)) ::unlink(at->path().c_str());
-  }
 }
 
 class FolderStore final : public KeepStore {
  public:
-  explicit FolderStore(std::string folder) : folder_(std::move(folder)) {}
+  FolderStore(std::string path, KeepOwner owner)
+      : path_(std::move(path)), owner_(std::move(owner)) {}
+
+  Result<void> hold() override {
+    if (owner_.id.empty()) return {};
+    auto folder = files::Folder::open(path_, !lock_);
+    if (!folder) return folder_fault(std::move(folder.error()));
+    if (lock_) {
+      const auto now = folder->id(), then = folder_->id();
+      if (!now || !then || *now != *then) {
+        return folder_fault(path_ + ": it is another folder than when the agent took it; " +
+                            "a file system may have been mounted or unmounted");
+      }
+      if (lock_->holds(*folder_)) return {};
+      return folder_fault(path_ + ": the agent's lock file " + files::kLockName +
+                          " was removed or replaced; stop the agent and start it again");
+    }
+    auto lock = files::FolderLock::take(*folder, text_of(owner_));
+    if (!lock && lock.error().front().code == "files.locked") {
+      return fail(
+          {.code = "lifecycle.busy",
+           .place = {.file = path_},
+           .what = "another agent works on this place: " + told_of_owner(lock.error().front().what),
+           .why = "two agents with rules of their own could each remove the copy that the "
+                  "other relies on",
+           .fix = "stop that agent, or let one agent keep both sets of places"});
+    }
+    if (!lock) return folder_fault(std::move(lock.error()));
+    folder_.emplace(std::move(*folder));
+    lock_.emplace(std::move(*lock));
+    return {};
+  }
+  void release() override {
+    lock_.reset();
+    folder_.reset();
+  }
 
   Result<KeptListing> list() override {
     KeptListing listing;
     std::error_code error;
-    if (!fs::exists(folder_, error)) {
-      // Not there yet is empty; not to be seen is a fault.
-      if (error) return folder_fault(folder_.string() + ": " + error.message());
+    // Not there yet is empty; not to be seen is a fault.
+    if (!lock_ && !std::filesystem::exists(path_, error)) {
+      if (error) return folder_fault(path_ + ": " + error.message());
       return listing;
     }
-    for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
-      if (at->is_directory(error) && !at->is_symlink(error)) {
-        auto item = item_in(at->path(), name);
-        if (!item) return std::unexpected(item.error());
-        listing.items.push_back(std::move(*item));
-      } else if (struct stat status{}; ::stat(at->path().c_str(), &status) == 0) {
-        listing.beside.push_back(file_of(name, status));
-      }
+    const auto root = opened(false);
+    if (!root) return folder_fault(root.error());
+    const auto top = files::level(*root);
+    if (!top) return folder_fault(top.error());
+    for (const std::string& id : top->folders) {
+      if (id.starts_with(kOwnPrefix)) continue;
+      auto item = item_at(*root, id);
+      if (!item) return folder_fault(item.error());
+      if (*item) listing.items.push_back(std::move(**item));
     }
-    if (error) return folder_fault(folder_.string() + ": " + error.message());
+    for (const files::TreeFile& file : top->files) {
+      if (!file.path.starts_with(kOwnPrefix)) listing.beside.push_back(kept_file(file));
+    }
+    if (auto seen = list_aside(*root, listing); !seen) return folder_fault(seen.error());
     std::ranges::sort(listing.items, {}, &KeptItem::id);
-    std::ranges::sort(listing.beside, {}, &KeptFile::path);
     return listing;
   }
 
   Result<net::BodySource> read(const std::string& id, const KeptFile& file) override {
-    const std::string path = (folder_ / id / file.path).string();
-    auto open_file = std::make_shared<OpenFile>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!*open_file) return folder_fault(failed(path, "open"));
-    return [open_file](std::uint64_t offset, std::span<char> into) -> std::optional<std::size_t> {
+    const auto root = opened(false);
+    if (!root) return folder_fault(root.error());
+    auto opened_file = root->read(id.empty() ? file.path : id + '/' + file.path);
+    if (!opened_file) return folder_fault(opened_file.error());
+    auto shared = std::make_shared<OpenFile>(std::move(*opened_file));
+    return [shared](std::uint64_t offset, std::span<char> into) -> std::optional<std::size_t> {
       const ssize_t got =
-          ::pread(open_file->get(), into.data(), into.size(), static_cast<off_t>(offset));
+          ::pread(shared->get(), into.data(), into.size(), static_cast<off_t>(offset));
       return got < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(got));
     };
   }
 
-  Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
-                     const net::BodySource& source) override {
-    const fs::path target = folder_ / id / path;
-    std::error_code error;
-    fs::create_directories(target.parent_path(), error);
-    if (error) return folder_fault(target.parent_path().string() + ": " + error.message());
-    const std::string part = target.string() + kPartEnding;
-    {
-      const OpenFile file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-      if (!file) return folder_fault(failed(part, "open"));
-      if (auto written = write_all(file.get(), part, bytes, source); !written) return written;
-    }
-    if (::rename(part.c_str(), target.c_str()) != 0) return folder_fault(failed(part, "rename"));
-    // The folders between the item and the file may be new as well.
-    for (fs::path at = target.parent_path();; at = at.parent_path()) {
-      if (auto synced = sync_folder(at); !synced) return synced;
-      if (at == folder_ || at == at.parent_path()) return {};
-    }
+  Result<void> begin(const std::string& id) override {
+    const auto incoming = own_folder(kIncomingFolder);
+    if (!incoming) return folder_fault(incoming.error());
+    if (auto cleared = clear(*incoming, id); !cleared) return cleared;
+    return as_folder_fault(incoming->below(id, true));
   }
 
-  Result<void> erase(const std::string& id, const std::string& path) override {
-    const fs::path target = folder_ / id / path;
-    if (::unlink(target.c_str()) != 0 && errno != ENOENT) {
-      return folder_fault(failed(target.string(), "unlink"));
+  Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
+                     const net::BodySource& source) override {
+    const auto incoming = own_folder(kIncomingFolder);
+    if (!incoming) return folder_fault(incoming.error());
+    const auto item = incoming->below(id, true);
+    if (!item) return folder_fault(item.error());
+    const std::string name = item->path() + '/' + path;
+    return as_folder_fault(
+        item->write(path, [&](int file) { return write_pieces(file, name, bytes, source); }));
+  }
+
+  Result<void> finish(const std::string& id) override {
+    const auto root = opened(true);
+    if (!root) return folder_fault(root.error());
+    const auto incoming = own_folder(kIncomingFolder);
+    if (!incoming) return folder_fault(incoming.error());
+    return as_folder_fault(incoming->move(id, *root, id));
+  }
+
+  void give_up(const std::string& id) override {
+    if (const auto incoming = own_folder(kIncomingFolder)) (void)clear(*incoming, id);
+  }
+
+  Result<void> set_aside(const KeptItem& item, const std::string& name) override {
+    const auto root = opened(false);
+    if (!root) return folder_fault(root.error());
+    const auto trash = own_folder(kAsideFolder);
+    if (!trash) return folder_fault(trash.error());
+    if (auto moved = root->move(item.id, *trash, name); !moved) return folder_fault(moved.error());
+    // Looked at again where nobody else writes: what was moved is what was meant.
+    const auto tree = files::walk(*trash, name);
+    if (tree && kept_item(item.id, *tree).files == item.files && tree->odd.empty()) return {};
+    (void)trash->move(name, *root, item.id);
+    return folder_fault(root->path() + '/' + item.id + ": it changed while it was set aside");
+  }
+
+  Result<void> purge(const KeptAside& aside) override {
+    const auto trash = own_folder(kAsideFolder);
+    if (!trash) return folder_fault(trash.error());
+    const std::string going = aside.name + kGoingEnding;
+    if (!aside.is_going) {
+      if (auto moved = trash->move(aside.name, *trash, going); !moved) {
+        return folder_fault(moved.error());
+      }
     }
-    // Folders that it leaves empty go too, up to the item's own.
-    for (fs::path at = target.parent_path(); at != folder_; at = at.parent_path()) {
-      remove_parts(at);
-      if (::rmdir(at.c_str()) != 0) break;
+    const auto tree = files::walk(*trash, going);
+    if (!tree) return folder_fault(tree.error());
+    if (!aside.is_going && kept_item(aside.item.id, *tree).files != aside.item.files) {
+      (void)trash->move(going, *trash, aside.name);
+      return folder_fault(trash->path() + '/' + aside.name + ": it changed since it was looked at");
     }
-    return {};
+    return as_folder_fault(files::remove(*trash, going, *tree));
   }
 
  private:
-  static Result<KeptItem> item_in(const fs::path& folder, const std::string& id) {
-    KeptItem item{.id = id};
-    std::error_code error;
-    const auto options = fs::directory_options::none;
-    for (fs::recursive_directory_iterator at(folder, options, error), end; !error && at != end;
-         at.increment(error)) {
-      struct stat status{};
-      // One that goes away while we look is not there.
-      if (::stat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-      if (at->path().string().ends_with(kPartEnding)) continue;
-      item.files.push_back(file_of(fs::relative(at->path(), folder).generic_string(), status));
-    }
-    if (error && error != std::errc::no_such_file_or_directory) {
-      return folder_fault(folder.string() + ": " + error.message());
-    }
-    std::ranges::sort(item.files, {}, &KeptFile::path);
-    return item;
+  // The place's folder: the one that is locked, or as its path says now.
+  Result<files::Folder> opened(bool make) const {
+    if (folder_) return folder_->itself();
+    return files::Folder::open(path_, make);
+  }
+  Result<files::Folder> own_folder(std::string_view name) const {
+    const auto root = opened(true);
+    if (!root) return std::unexpected(root.error());
+    return root->below(name, true);
   }
 
-  fs::path folder_;
+  static Result<void> clear(const files::Folder& incoming, const std::string& id) {
+    if (const std::string fault = kept_path_fault(id); !fault.empty()) {
+      return folder_fault(incoming.path() + '/' + id + ": " + fault);
+    }
+    const auto is_there = incoming.has(id);
+    if (!is_there) return folder_fault(is_there.error());
+    if (!*is_there) return {};
+    const auto tree = files::walk(incoming, id);
+    if (!tree) return folder_fault(tree.error());
+    return as_folder_fault(files::remove(incoming, id, *tree));
+  }
+
+  // Nothing if it has gone meanwhile; odd if it cannot be looked at.
+  static Result<std::optional<KeptItem>> item_at(const files::Folder& folder,
+                                                 const std::string& id) {
+    const auto tree = files::walk(folder, id);
+    if (tree) return kept_item(id, *tree);
+    const auto is_there = folder.has(id);
+    if (!is_there) return std::unexpected(is_there.error());
+    if (!*is_there) return std::nullopt;
+    return KeptItem{.id = id, .files = {}, .odd = tree.error().front().what};
+  }
+
+  static Result<void> list_aside(const files::Folder& root, KeptListing& listing) {
+    const auto is_there = root.has(kAsideFolder);
+    if (!is_there) return std::unexpected(is_there.error());
+    if (!*is_there) return {};
+    const auto trash = root.below(kAsideFolder);
+    if (!trash) return std::unexpected(trash.error());
+    const auto top = files::level(*trash);
+    if (!top) return std::unexpected(top.error());
+    for (std::string name : top->folders) {
+      auto item = item_at(*trash, name);
+      if (!item) return std::unexpected(item.error());
+      if (!*item) continue;
+      KeptAside aside{.item = std::move(**item)};
+      aside.is_going = name.ends_with(kGoingEnding);
+      if (aside.is_going) name.pop_back();
+      aside.item.id = storage::item_of_aside(name);
+      aside.name = std::move(name);
+      listing.aside.push_back(std::move(aside));
+    }
+    std::ranges::sort(listing.aside, {}, &KeptAside::name);
+    return {};
+  }
+
+  std::string path_;
+  KeepOwner owner_;
+  std::optional<files::Folder> folder_;
+  std::optional<files::FolderLock> lock_;
 };
 
 }  // namespace
 
-const KeptFile* KeptItem::file(std::string_view path) const {
-  const auto found = std::ranges::find(files, path, &KeptFile::path);
-  return found == files.end() ? nullptr : &*found;
-}
-
-std::unique_ptr<KeepStore> folder_store(const std::string& folder) {
-  return std::make_unique<FolderStore>(fs::path(folder).lexically_normal().string());
+std::unique_ptr<KeepStore> folder_store(const std::string& folder, KeepOwner owner) {
+  return std::make_unique<FolderStore>(folder, std::move(owner));
 }
 
 }  // namespace orrery::agent

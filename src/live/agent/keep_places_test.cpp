@@ -8,10 +8,11 @@
 
 #include <map>
 
+#include "core/base/digest.h"
 #include "live/agent/keep_store.h"
+#include "live/agent/keep_store_fixture.h"
 #include "live/agent/lifecycle_places.h"
 #include "live/agent/test_folder.h"
-#include "core/base/digest.h"
 #include "live/s3/hash.h"
 
 namespace orrery::agent {
@@ -55,25 +56,20 @@ TEST(KeepFolder, holds_trees_and_shows_them_in_order) {
   const TestFolder folder;
   const auto store = folder_store(folder.at("run"));
   EXPECT_THAT(names_in(*store), ElementsAre()) << "not there yet is empty";
-  const auto put = [&](const std::string& id, const std::string& path, const std::string& text) {
-    return store->write(id, path, text.size(), net::source_of(text));
-  };
-  ASSERT_TRUE(put("step-2", "b/deep/x", "deep"));
-  ASSERT_TRUE(put("step-2", "a", ""));
-  ASSERT_TRUE(put("step-10", "a", std::string(3 << 20, 'l')));
+  ASSERT_TRUE(put_item(*store, "step-2", {{"b/deep/x", "deep"}, {"a", ""}}));
+  ASSERT_TRUE(put_item(*store, "step-10", {{"a", std::string(3 << 20, 'l')}}));
   folder.write("run/latest.txt", "10");
-  folder.write("run/step-2/half.orrery-part", "being written");
   ASSERT_EQ(::symlink("step-2", folder.at("run/link").c_str()), 0);
   EXPECT_THAT(names_in(*store),
-              ElementsAre("step-10:a", "step-2:a", "step-2:b/deep/x", "latest.txt", "link"))
-      << "a link is no item, a part is not shown";
+              ElementsAre("step-10:a", "step-2:a", "step-2:b/deep/x", "latest.txt"))
+      << "a link is no item and no file";
   EXPECT_EQ(read_back(*store, "step-2", "b/deep/x"), "deep");
   EXPECT_EQ(read_back(*store, "step-10", "a"), std::string(3 << 20, 'l'));
   // Its stamp changes with its bytes, though their number is the same.
   const auto stamp = [&] { return store->list()->items.back().file("b/deep/x")->stamp; };
   const std::string before = stamp();
   EXPECT_EQ(stamp(), before);
-  ASSERT_TRUE(put("step-2", "b/deep/x", "DEEP"));
+  folder.write("run/step-2/b/deep/x", "DEEP");
   EXPECT_NE(stamp(), before);
   // Written twice within a second.
   const auto at_nanosecond = [&](long nanosecond) {
@@ -84,19 +80,55 @@ TEST(KeepFolder, holds_trees_and_shows_them_in_order) {
   const std::string early = at_nanosecond(1000);
   EXPECT_NE(at_nanosecond(2000), early);
   EXPECT_EQ(at_nanosecond(1000), early);
-  ASSERT_TRUE(put("step-2", "b/deep/x", "DEEP"));
+  folder.write("run/step-2/b/deep/x", "DEEP");
   const Seconds written = store->list()->items.back().file("b/deep/x")->written;
   EXPECT_NEAR(written.base(), static_cast<double>(std::time(nullptr)), 60);
-  // A source that ends early leaves the old bytes, and nothing that is seen.
-  EXPECT_FALSE(store->write("step-2", "b/deep/x", 10, net::source_of("short")));
-  EXPECT_EQ(read_back(*store, "step-2", "b/deep/x"), "DEEP");
-  // What is erased takes the folders it leaves empty with it, and what a write that failed has left
-  // there; no others.
-  EXPECT_TRUE(store->erase("step-2", "b/deep/x"));
-  EXPECT_FALSE(std::filesystem::exists(folder.at("run/step-2/b")));
-  EXPECT_TRUE(std::filesystem::exists(folder.at("run/step-2/a")));
-  EXPECT_TRUE(store->erase("step-2", "never there"));
   EXPECT_EQ(store->read("step-2", {.path = "gone"}).error().front().code, "lifecycle.folder");
+}
+
+TEST(KeepFolder, a_copy_appears_whole_and_never_over_an_item) {
+  const TestFolder folder;
+  const auto store = folder_store(folder.at("run"));
+  ASSERT_TRUE(store->begin("step-1"));
+  ASSERT_TRUE(put_file(*store, "step-1", "sub/a", "old"));
+  EXPECT_THAT(names_in(*store), ElementsAre()) << "nothing is seen before it is finished";
+  // Killed here, it begins anew.
+  ASSERT_TRUE(store->begin("step-1"));
+  ASSERT_TRUE(put_file(*store, "step-1", "b", "new"));
+  EXPECT_FALSE(store->write("step-1", "c", 10, net::source_of("short")));
+  ASSERT_TRUE(store->finish("step-1"));
+  EXPECT_THAT(names_in(*store), ElementsAre("step-1:b"));
+  EXPECT_FALSE(put_item(*store, "step-1", {{"b", "other"}}));
+  EXPECT_EQ(read_back(*store, "step-1", "b"), "new");
+  store->give_up("step-1");
+  EXPECT_FALSE(std::filesystem::exists(folder.at("run/.orrery-incoming/step-1")));
+}
+
+TEST(KeepFolder, what_is_set_aside_can_be_moved_back_by_hand_or_removed) {
+  const TestFolder folder;
+  const auto store = folder_store(folder.at("run"));
+  ASSERT_TRUE(put_item(*store, "step-1", {{"a", "x"}, {"sub/b", "y"}}));
+  const KeptItem item = store->list()->items.front();
+  ASSERT_TRUE(store->set_aside(item, "step-1.T1"));
+  auto listing = store->list();
+  EXPECT_TRUE(listing->items.empty());
+  ASSERT_EQ(listing->aside.size(), 1U);
+  EXPECT_EQ(listing->aside[0].item, item) << "id, files and stamps are as before";
+  std::filesystem::rename(folder.at("run/.orrery-trash/step-1.T1"), folder.at("run/step-1"));
+  EXPECT_EQ(store->list()->items.front(), item);
+  // Another one by now stays where it is.
+  folder.write("run/step-1/a", "changed");
+  EXPECT_FALSE(store->set_aside(item, "step-1.T2"));
+  ASSERT_EQ(store->list()->items.size(), 1U);
+  ASSERT_TRUE(store->set_aside(store->list()->items.front(), "step-1.T3"));
+  // ... and so it is with a removal.
+  KeptAside aside = store->list()->aside.front();
+  folder.write("run/.orrery-trash/step-1.T3/more", "z");
+  EXPECT_FALSE(store->purge(aside));
+  EXPECT_TRUE(std::filesystem::exists(folder.at("run/.orrery-trash/step-1.T3/sub/b")));
+  ASSERT_TRUE(store->purge(store->list()->aside.front()));
+  EXPECT_TRUE(store->list()->aside.empty());
+  EXPECT_FALSE(std::filesystem::exists(folder.at("run/.orrery-trash/step-1.T3")));
 }
 
 TEST(KeepFolder, shows_items_by_name_whatever_order_the_file_system_has) {
@@ -105,8 +137,7 @@ TEST(KeepFolder, shows_items_by_name_whatever_order_the_file_system_has) {
   std::vector<std::string> wanted;
   for (int i = 0; i < 24; ++i) wanted.push_back("step-" + std::to_string(100 + i));
   for (int i = 0; i < 24; ++i) {
-    const std::string& id = wanted[static_cast<std::size_t>(i * 7 % 24)];
-    ASSERT_TRUE(store->write(id, "a", 1, net::source_of("x")));
+    folder.write("run/" + wanted[static_cast<std::size_t>(i * 7 % 24)] + "/a", "x");
   }
   const auto listing = store->list();
   ASSERT_TRUE(listing);
@@ -134,7 +165,16 @@ struct MapStore {
       body.append(piece, 0, *got);
     }
     if (q.method == "PUT" && q.url.find("partNumber") != q.url.npos) ++parts;
-    if (q.method == "PUT") {
+    const bool is_new = net::header_of(q.headers, "If-None-Match") == "*";
+    if (q.method == "PUT" && is_new && objects.contains(key)) {
+      reply.status = 412;
+    } else if (q.method == "HEAD") {
+      reply.status = objects.contains(key) ? 200 : 404;
+      if (reply.status == 200) {
+        reply.headers = {{"etag", to_hex(s3::md5(objects[key]))},
+                         {"content-length", std::to_string(objects[key].size())}};
+      }
+    } else if (q.method == "PUT") {
       reply.headers = {{"etag", to_hex(s3::md5(body))}};
       if (q.url.find('?') == q.url.npos) objects[key] = body;
     } else if (q.method == "DELETE") {
@@ -181,11 +221,15 @@ TEST(KeepBucket, holds_the_same_below_its_prefix) {
   const auto put = [&](const std::string& id, const std::string& path, const std::string& text) {
     return store->write(id, path, text.size(), net::source_of(text));
   };
+  ASSERT_TRUE(store->begin("step-2"));
+  EXPECT_TRUE(store->list()->items.front().files.empty());
   ASSERT_TRUE(put("step-2", "b/x", "deep"));
   ASSERT_TRUE(put("step-2", "a", "aa"));
-  ASSERT_TRUE(put("", "latest.txt", "2"));
+  EXPECT_TRUE(store->list()->items.front().begun);
+  ASSERT_TRUE(store->finish("step-2"));
+  EXPECT_FALSE(store->list()->items.front().begun);
+  map.objects["run/latest.txt"] = "2";
   EXPECT_TRUE(map.objects.contains("run/step-2/b/x"));
-  EXPECT_TRUE(map.objects.contains("run/latest.txt"));
   map.objects["run/step-3/"] = "";  // what some tools put for a folder
   EXPECT_THAT(names_in(*store), ElementsAre("step-2:a", "step-2:b/x", "latest.txt"));
   EXPECT_EQ(read_back(*store, "step-2", "b/x"), "deep");
@@ -198,41 +242,45 @@ TEST(KeepBucket, holds_the_same_below_its_prefix) {
   const std::string before = stamp();
   ASSERT_TRUE(put("step-2", "a", "AA"));
   EXPECT_NE(stamp(), before) << "as many bytes, and others";
-  EXPECT_TRUE(store->erase("step-2", "a"));
-  EXPECT_FALSE(map.objects.contains("run/step-2/a"));
   EXPECT_FALSE(store->write("step-2", "a", 10, net::source_of("short")));
+  // Set aside: hidden, every object where it was; the object that hides it brings it back.
+  const KeptItem item = store->list()->items.front();
+  ASSERT_TRUE(store->set_aside(item, "step-2.T1"));
+  EXPECT_TRUE(store->list()->items.empty());
+  ASSERT_EQ(store->list()->aside.size(), 1U);
+  EXPECT_EQ(store->list()->aside[0].item, item);
+  EXPECT_EQ(map.objects.count("run/step-2/a"), 1U);
+  ASSERT_EQ(map.objects.erase("run/.orrery-trash/step-2.T1"), 1U);
+  EXPECT_EQ(store->list()->items.front(), item);
+  ASSERT_TRUE(store->set_aside(item, "step-2.T2"));
+  const KeptAside aside = store->list()->aside.front();
+  map.objects["run/step-2/a"] = "others";
+  EXPECT_FALSE(store->purge(aside)) << "another object than the one that was listed";
+  EXPECT_EQ(map.objects.at("run/step-2/a"), "others");
+  ASSERT_TRUE(store->purge(store->list()->aside.front()));
+  EXPECT_TRUE(store->list()->items.empty() && store->list()->aside.empty());
+  EXPECT_EQ(map.objects.count("run/step-2/a"), 0U);
+  EXPECT_EQ(map.objects.count("run/latest.txt"), 1U);
   // Beyond 64 MiB in parts of 32.
   const std::string large((64 << 20) + 1, 'l');
   ASSERT_TRUE(put("step-4", "large", large));
   EXPECT_EQ(map.parts, 3);
 }
 
-// What was asked of a store.
 struct Watch {
-  std::vector<std::string> erased;
   std::function<void()> on_read;
 };
 
-class WatchedStore final : public KeepStore {
+class WatchedStore final : public PassingStore {
  public:
   WatchedStore(std::unique_ptr<KeepStore> store, Watch& watch)
-      : store_(std::move(store)), watch_(watch) {}
-  Result<KeptListing> list() override { return store_->list(); }
+      : PassingStore(std::move(store)), watch_(watch) {}
   Result<net::BodySource> read(const std::string& id, const KeptFile& file) override {
     if (watch_.on_read) watch_.on_read();
-    return store_->read(id, file);
-  }
-  Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
-                     const net::BodySource& source) override {
-    return store_->write(id, path, bytes, source);
-  }
-  Result<void> erase(const std::string& id, const std::string& path) override {
-    watch_.erased.push_back(path);
-    return store_->erase(id, path);
+    return PassingStore::read(id, file);
   }
 
  private:
-  std::unique_ptr<KeepStore> store_;
   Watch& watch_;
 };
 
@@ -273,6 +321,8 @@ class LivePlacesTest : public testing::Test {
     storage::LifecycleAction a{.kind = kind, .item = id, .place = place};
     a.stamp = copy_at(id, place).stamp;
     if (kind == LifecycleActionKind::copy) a.from = "hot";
+    if (kind == LifecycleActionKind::copy) a.replaces = a.stamp;
+    a.aside = id + ".T" + std::to_string(++named);
     return a;
   }
   std::string acted(const storage::LifecycleAction& a) {
@@ -285,6 +335,7 @@ class LivePlacesTest : public testing::Test {
   }
 
   TestFolder folder;
+  int named = 0;
   Seconds now = seconds(static_cast<double>(std::time(nullptr)) + 3600);
   std::map<std::string, Watch> watched;
   std::unique_ptr<LifecyclePlaces> places;
@@ -324,29 +375,21 @@ TEST_F(LivePlacesTest, a_checkpoint_is_finished_when_its_writer_says_so_and_is_q
 }
 
 // A store that reads what it is to write as an upload with retries does.
-class RetryingStore final : public KeepStore {
+class RetryingStore final : public PassingStore {
  public:
   RetryingStore(std::unique_ptr<KeepStore> store, std::vector<std::uint64_t> offsets)
-      : store_(std::move(store)), offsets_(std::move(offsets)) {}
-  Result<KeptListing> list() override { return store_->list(); }
-  Result<net::BodySource> read(const std::string& id, const KeptFile& file) override {
-    return store_->read(id, file);
-  }
+      : PassingStore(std::move(store)), offsets_(std::move(offsets)) {}
   Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                      const net::BodySource& source) override {
-    if (bytes > 100) return store_->write(id, path, bytes, source);  // the manifest
+    if (bytes > 100) return PassingStore::write(id, path, bytes, source);  // the manifest
     std::string text(bytes, '?');
     for (const std::uint64_t at : offsets_) {
       if (at < bytes) source(at, std::span(text).subspan(at, std::min<std::size_t>(2, bytes - at)));
     }
-    return store_->write(id, path, bytes, net::source_of(text));
-  }
-  Result<void> erase(const std::string& id, const std::string& path) override {
-    return store_->erase(id, path);
+    return PassingStore::write(id, path, bytes, net::source_of(text));
   }
 
  private:
-  std::unique_ptr<KeepStore> store_;
   std::vector<std::uint64_t> offsets_;
 };
 
@@ -399,9 +442,15 @@ TEST_F(LivePlacesTest, a_copy_has_the_bytes_the_marks_and_a_manifest_that_proves
   // A byte that turned, and a manifest of another.
   folder.write("cold/step-1/data/0.bin", "wEights");
   EXPECT_EQ(places->act(action(LifecycleActionKind::verify, "step-1", "cold"))->sound, false);
-  // Copied again, what the item no longer has goes.
+  // Copied again, the bad one is set aside as a whole.
   folder.write("cold/step-1/left over", "x");
-  EXPECT_EQ(acted(action(LifecycleActionKind::copy, "step-1", "cold")), "good");
+  auto blind = action(LifecycleActionKind::copy, "step-1", "cold");
+  blind.replaces.clear();
+  EXPECT_THAT(acted(blind), HasSubstr("there is another step-1 at cold"));
+  const auto again = action(LifecycleActionKind::copy, "step-1", "cold");
+  EXPECT_EQ(acted(again), "good");
+  EXPECT_TRUE(
+      std::filesystem::exists(folder.at("cold/.orrery-trash/" + again.aside + "/left over")));
   EXPECT_FALSE(std::filesystem::exists(folder.at("cold/step-1/left over")));
   EXPECT_EQ(places->act(action(LifecycleActionKind::verify, "step-1", "cold"))->sound, true);
   // A copy of a copy was made when its first was.
@@ -506,34 +555,27 @@ TEST_F(LivePlacesTest, a_framework_file_that_contradicts_itself_is_not_sound) {
   EXPECT_FALSE(sound(safetensors(header, 8), R"({"weight_map":{"a":"model-2-of-2.safetensors"}})"));
 }
 
-// What marks a copy as whole goes first: a removal that is cut short is seen to be so.
-TEST_F(LivePlacesTest, a_removal_begins_with_what_says_whole) {
+// Whatever a removal is killed at: the item is in its place whole, or in the trash whole.
+TEST_F(LivePlacesTest, a_removal_is_one_step_and_touches_no_byte) {
   open();
   save("step-1");
-  folder.write("hot/step-1/+first", "x");
-  ASSERT_EQ(acted(action(LifecycleActionKind::copy, "step-1", "cold")), "good");
-  watched["cold"].erased.clear();
-  ASSERT_EQ(acted(action(LifecycleActionKind::remove, "step-1", "cold")), "good");
-  EXPECT_THAT(watched["cold"].erased,
-              ElementsAre(".metadata", ".orrery-copy.json", "+first", "data/0.bin"));
-  open({.marker = "zz-done"});
-  folder.write("hot/s-1/a", "x");
-  folder.write("hot/s-1/zz-done", "");
-  ASSERT_EQ(acted(action(LifecycleActionKind::remove, "s-1", "hot")), "good");
-  EXPECT_THAT(watched["hot"].erased, ElementsAre("zz-done", "a"));
-}
-
-// Whichever file says whole, in whichever framework, it goes before those that sort before it.
-TEST_F(LivePlacesTest, every_file_that_says_whole_goes_first) {
-  for (const char* ends : {".metadata", "trainer_state.json", "model.safetensors.index.json",
-                           "other.index.json", "model.safetensors"}) {
-    open();
-    std::filesystem::remove_all(folder.at("hot"));
-    folder.write("hot/s-1/+first", "x");
-    folder.write(std::string("hot/s-1/") + ends, "{}");
-    ASSERT_EQ(acted(action(LifecycleActionKind::remove, "s-1", "hot")), "good") << ends;
-    EXPECT_THAT(watched["hot"].erased, ElementsAre(ends, "+first"));
-  }
+  const auto removal = action(LifecycleActionKind::remove, "step-1", "hot");
+  ASSERT_EQ(acted(removal), "good");
+  EXPECT_FALSE(std::filesystem::exists(folder.at("hot/step-1")));
+  EXPECT_TRUE(
+      std::filesystem::exists(folder.at("hot/.orrery-trash/" + removal.aside + "/data/0.bin")));
+  const auto look = looked();
+  ASSERT_EQ(look.aside.size(), 1U);
+  EXPECT_EQ(look.aside[0].item.id, "step-1");
+  EXPECT_EQ(look.aside[0].stamp, removal.stamp);
+  auto purge = removal;
+  purge.kind = LifecycleActionKind::purge;
+  purge.needs = {{"step-9", "cold", "x"}};
+  EXPECT_THAT(acted(purge), HasSubstr("is not at")) << "what replaces it is looked for again";
+  purge.needs.clear();
+  EXPECT_EQ(acted(purge), "good");
+  EXPECT_TRUE(looked().aside.empty());
+  EXPECT_EQ(acted(purge), "good") << "gone already";
 }
 
 TEST_F(LivePlacesTest, what_changes_while_it_is_read_is_read_again_later) {

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/printable.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace orrery::agent {
 namespace {
@@ -37,7 +39,11 @@ std::optional<LifecycleEvent> event_of(const LifecycleJson& json) {
                         .digest = text_at(json, "digest"),
                         .key = text_at(json, "key"),
                         .until = seconds_at(json, "until_s"),
-                        .good = good != json.end() && good->is_boolean() && good->get<bool>()};
+                        .good = good != json.end() && good->is_boolean() && good->get<bool>(),
+                        .why = text_at(json, "why"),
+                        .clock = {text_at(json, "boot"), seconds_at(json, "up_s")},
+                        .waited = seconds_at(json, "waited_s"),
+                        .made = seconds_at(json, "made_s")};
 }
 
 bool is_header(const LifecycleJson& json) {
@@ -80,6 +86,10 @@ std::string line_of(const LifecycleEvent& event) {
   put("digest", event.digest), put("key", event.key);
   if (event.until != Seconds()) json["until_s"] = event.until.base();
   if (event.good) json["good"] = true;
+  put("why", event.why), put("boot", event.clock.boot);
+  if (event.clock.up != Seconds()) json["up_s"] = event.clock.up.base();
+  if (event.waited != Seconds()) json["waited_s"] = event.waited.base();
+  if (event.made != Seconds()) json["made_s"] = event.made.base();
   return json.dump(-1, ' ', true, LifecycleJson::error_handler_t::replace);
 }
 
@@ -95,6 +105,20 @@ std::string line_of(const LifecycleDone& done) {
   return json.dump(-1, ' ', true, LifecycleJson::error_handler_t::replace);
 }
 
+std::string text_of(const LifecycleDone& done, bool is_dry_run) {
+  const storage::LifecycleAction& action = done.action;
+  const bool would = is_dry_run && action.kind != storage::LifecycleActionKind::verify &&
+                     action.kind != storage::LifecycleActionKind::alert;
+  std::string text = would ? "would " : "";
+  text += fmt::format("{} {}", word_of(action.kind), printable(action.item));
+  if (!action.from.empty()) text += "  " + action.from + " ->";
+  if (!action.place.empty()) text += "  " + action.place;
+  if (action.size > Bytes()) text += "  " + brief(action.size);
+  text += "  (" + printable(action.why) + ')';
+  if (!done.good && !would) text += "  failed: " + printable(done.said);
+  return text;
+}
+
 std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
   std::vector<std::string> lines = {lifecycle_header()};
   for (const auto& [id, item] : memory.items) {
@@ -106,7 +130,8 @@ std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
                                .item = id,
                                .place = place,
                                .stamp = fact.stamp,
-                               .digest = item.digest}));
+                               .digest = item.digest,
+                               .why = fact.why}));
     }
     if (item.gone) {
       lines.push_back(line_of({.kind = LifecycleEventKind::gone, .at = *item.gone, .item = id}));
@@ -118,16 +143,46 @@ std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
       lines.push_back(line_of({.kind = LifecycleEventKind::tried,
                                .at = attempt.last,
                                .key = key,
-                               .good = attempt.good}));
+                               .good = attempt.good,
+                               .why = attempt.why}));
     }
   }
   for (const auto& [place, until] : memory.busy_until) {
-    lines.push_back(line_of({.kind = LifecycleEventKind::paced, .place = place, .until = until}));
+    const auto at = memory.paced_at.find(place);
+    lines.push_back(line_of({.kind = LifecycleEventKind::paced,
+                             .at = at == memory.paced_at.end() ? Seconds() : at->second,
+                             .place = place,
+                             .until = until}));
+  }
+  for (const auto& [key, fact] : memory.aside) {
+    lines.push_back(line_of({.kind = LifecycleEventKind::aside,
+                             .item = fact.item,
+                             .place = fact.place,
+                             .stamp = fact.stamp,
+                             .digest = fact.digest,
+                             .key = key,
+                             .good = fact.is_seen,
+                             .clock = fact.since,
+                             .waited = fact.waited,
+                             .made = fact.made}));
+  }
+  if (!memory.clock.boot.empty()) {
+    lines.push_back(line_of({.kind = LifecycleEventKind::ticked, .clock = memory.clock}));
   }
   for (const std::string& key : memory.alerted) {
     lines.push_back(line_of({.kind = LifecycleEventKind::alerted, .key = key}));
   }
   return lines;
+}
+
+JournalForm lifecycle_journal(const std::string& file) {
+  return {.header = lifecycle_header(),
+          .older = {},
+          .check = [file](std::string_view text) -> Result<void> {
+            const auto memory = recall_lifecycle(text, file);
+            if (!memory) return std::unexpected(memory.error());
+            return {};
+          }};
 }
 
 Result<storage::LifecycleMemory> recall_lifecycle(std::string_view text, const std::string& file) {

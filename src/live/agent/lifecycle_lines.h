@@ -9,18 +9,23 @@
 #include <string_view>
 #include <vector>
 
-#include "live/agent/lifecycle.h"
 #include "core/base/diagnostic.h"
 #include "layers/storage/lifecycle_memory.h"
+#include "live/agent/journal.h"
+#include "live/agent/lifecycle.h"
 
 namespace orrery::agent {
 
 std::string lifecycle_header();
 std::string line_of(const storage::LifecycleEvent& event);
 std::string line_of(const LifecycleDone& done);  // for programs that read what the agent says
+// ... and for people: "copy iter_1  hot ->  cold  3 GB  (cold should hold it)".
+std::string text_of(const LifecycleDone& done, bool is_dry_run);
 // The events that make this memory out of nothing: what a journal is shortened to.
 std::vector<std::string> lines_of(const storage::LifecycleMemory& memory);
 
+// The form of the file (journal.h); `file` is named in messages.
+JournalForm lifecycle_journal(const std::string& file);
 // `file` is named in messages. An empty text is an empty memory.
 Result<storage::LifecycleMemory> recall_lifecycle(std::string_view text, const std::string& file);
 

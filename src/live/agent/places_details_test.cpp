@@ -48,7 +48,8 @@ struct ThreePlaces {
                         .item = "step-5",
                         .place = place,
                         .from = from,
-                        .stamp = kind == LifecycleActionKind::copy ? "" : stamp(place)});
+                        .stamp = kind == LifecycleActionKind::copy ? "" : stamp(place),
+                        .aside = "step-5.T1"});
   }
 };
 
@@ -60,7 +61,7 @@ TEST(PlacesDetails, places_that_are_not_there_are_refused_by_name) {
   EXPECT_EQ(said(three.act(LifecycleActionKind::copy, "cold", "nowhere")),
             "nothing is copied there");
   EXPECT_EQ(said(three.act(LifecycleActionKind::copy, "nowhere", "hot")),
-            "nothing is copied there");
+            "there is no place nowhere");
   EXPECT_EQ(said(three.act(LifecycleActionKind::copy, "hot", "cold")), "nothing is copied there");
   EXPECT_EQ(said(three.act(LifecycleActionKind::verify, "nowhere")), "there is no place nowhere");
   EXPECT_EQ(said(three.act(LifecycleActionKind::remove, "nowhere")), "there is no place nowhere");
@@ -93,7 +94,7 @@ TEST(PlacesDetails, a_copy_of_a_copy_is_as_sound_as_the_first) {
 
 TEST(PlacesDetails, a_manifest_without_its_time_leaves_the_writer_s) {
   const ThreePlaces three;
-  three.folder.write("cold/step-9/.orrery-copy.json", R"({"orrery_copy":1,"digest":7})");
+  three.folder.write("cold/step-9/.orrery-copy.json", R"({"orrery_copy":1,"digest":7,"files":[]})");
   three.folder.write("cold/step-9/data.bin", "w");
   const auto look = three.places->look();
   ASSERT_TRUE(look);

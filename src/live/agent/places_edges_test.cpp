@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "live/agent/keep_store.h"
+#include "live/agent/keep_store_fixture.h"
 #include "live/agent/lifecycle_lines.h"
 #include "live/agent/lifecycle_places.h"
 #include "live/agent/probe_files.h"
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using storage::LifecycleActionKind;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(PlacesEdges, a_link_is_no_item_and_no_file_of_one) {
@@ -34,25 +34,22 @@ TEST(PlacesEdges, a_link_is_no_item_and_no_file_of_one) {
   ASSERT_NE(listing->items[0].file("a.bin"), nullptr);
   EXPECT_EQ(listing->items[0].file("a.bin")->bytes, 3U);
   EXPECT_EQ(listing->items[0].file("b.bin"), nullptr);
+  EXPECT_EQ(listing->items[0].odd, "b.bin: it is a symbolic link");
 }
 
-TEST(PlacesEdges, files_are_written_below_folders_that_are_made) {
+TEST(PlacesEdges, a_place_is_made_where_the_folder_above_it_is_there) {
   const TestFolder folder;
-  const auto store = folder_store(folder.at("not/yet"));
-  const std::string text = "0123456789";
-  const net::BodySource source = [&](std::uint64_t offset,
-                                     std::span<char> into) -> std::optional<std::size_t> {
-    return text.copy(into.data(), into.size(), static_cast<std::size_t>(offset));
-  };
-  ASSERT_TRUE(store->write("item", "deep/er/f.bin", text.size(), source));
+  // One that is missing as well may be a file system that is not mounted.
+  EXPECT_FALSE(put_item(*folder_store(folder.at("not/yet")), "item", {{"a", "x"}}));
+  EXPECT_FALSE(fs::exists(folder.at("not")));
+  const auto store = folder_store(folder.at("yet"));
+  ASSERT_TRUE(put_item(*store, "item", {{"deep/er/f.bin", "0123456789"}}));
   const auto listing = store->list();
   ASSERT_TRUE(listing);
   ASSERT_THAT(listing->items, SizeIs(1));
   ASSERT_THAT(listing->items[0].files, SizeIs(1));
   EXPECT_EQ(listing->items[0].files[0].path, "deep/er/f.bin");
   EXPECT_EQ(listing->items[0].files[0].bytes, 10U);
-  ASSERT_TRUE(store->erase("item", "deep/er/f.bin"));
-  EXPECT_THAT(store->list()->items, IsEmpty());
 }
 
 struct WatchedPlaces {
@@ -91,7 +88,7 @@ TEST(PlacesEdges, nobody_stops_it_and_empty_files_count_in_the_digest) {
   const auto copied = two.places->act(
       {.kind = LifecycleActionKind::copy, .item = "step-5", .place = "cold", .from = "hot"});
   ASSERT_TRUE(copied) << to_text(copied.error());
-  EXPECT_EQ(two.asked, 2) << "before each file";
+  EXPECT_GE(two.asked, 2) << "before each file";
   const auto copies = two.copies();
   ASSERT_THAT(copies, SizeIs(2));
   const std::string digest = s3::sha256_hex(".metadata\n1\n" + s3::sha256_hex("m") +
@@ -108,7 +105,7 @@ TEST(PlacesEdges, nobody_stops_it_and_empty_files_count_in_the_digest) {
     EXPECT_EQ(copy.size, bytes(1));
     EXPECT_TRUE(copy.complete);
   }
-  EXPECT_GT(two.asked, 2) << "and while it is read";
+  EXPECT_GT(two.asked, 6) << "and while it is read";
 }
 
 // A field that is not of its kind is as one that is not there.

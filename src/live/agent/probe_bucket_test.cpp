@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "live/agent/probe_s3.h"
 #include "core/base/digest.h"
+#include "live/agent/probe_s3.h"
 #include "live/net/running_server_fixture.h"
 #include "live/s3/hash.h"
 

@@ -106,15 +106,6 @@ ProbeFolder::~ProbeFolder() {
 
 ProbeFolder::ProbeFolder(ProbeFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
-OpenFile::~OpenFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-OpenFile::OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
 Result<NamelessFile> open_nameless(const ProbeFolder& folder, bool direct) {
   const std::string path = folder.path() + "/blocks";
   const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;

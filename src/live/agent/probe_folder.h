@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/diagnostic.h"
+#include "live/files/folder.h"
 
 namespace orrery::agent {
 
@@ -30,20 +31,7 @@ class ProbeFolder {
   std::string path_;
 };
 
-// A descriptor that closes itself.
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor = -1) : descriptor_(descriptor) {}
-  ~OpenFile();
-  OpenFile(OpenFile&& other) noexcept;
-  OpenFile& operator=(OpenFile&& other) noexcept;
-
-  int get() const { return descriptor_; }
-  explicit operator bool() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
+using files::OpenFile;
 
 // A new file without a name, open for reading and writing; O_DIRECT where `direct` and the file
 // system has it.

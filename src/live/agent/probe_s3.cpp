@@ -10,10 +10,10 @@
 #include <set>
 #include <thread>
 
-#include "live/agent/elapsed.h"
 #include "core/base/random.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
+#include "live/agent/elapsed.h"
 
 namespace orrery::agent {
 namespace {

@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "layers/storage/probe_sizes.h"
 #include "live/agent/probe_report.h"
 #include "live/agent/probe_storage.h"
 #include "live/s3/client.h"
-#include "layers/storage/probe_sizes.h"
 
 namespace orrery::agent {
 

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "layers/storage/probe_sizes.h"
 #include "live/agent/checkpoint_burst.h"
 #include "live/agent/jpeg_decode.h"
 #include "live/agent/probe_files.h"
 #include "live/agent/probe_folder.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
-#include "layers/storage/probe_sizes.h"
 
 namespace orrery::agent {
 namespace {

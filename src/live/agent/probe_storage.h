@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/diagnostic.h"
 #include "live/agent/io_ring.h"
 #include "live/agent/probe_report.h"
-#include "core/base/diagnostic.h"
 
 namespace orrery::agent {
 

@@ -7,12 +7,12 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/csv.h"
 #include "live/agent/probe_files.h"
 #include "live/agent/probe_folder.h"
 #include "live/agent/probe_report.h"
 #include "live/agent/probe_storage.h"
 #include "live/agent/test_folder.h"
-#include "core/base/csv.h"
 
 namespace orrery::agent {
 namespace {

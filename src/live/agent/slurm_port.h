@@ -15,9 +15,9 @@
 #include <string>
 #include <utility>
 
+#include "layers/failure/recovery_port.h"
 #include "live/agent/command.h"
 #include "live/agent/slurm_parse.h"
-#include "layers/failure/recovery_port.h"
 
 namespace orrery::agent {
 

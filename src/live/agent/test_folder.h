@@ -38,6 +38,12 @@ class TestFolder {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
   }
+  // For keys, which nobody else may read.
+  void write_secret(std::string_view below, std::string_view text) const {
+    write(below, text);
+    using std::filesystem::perms;
+    std::filesystem::permissions(at(below), perms::owner_read | perms::owner_write);
+  }
 
  private:
   std::string path_;

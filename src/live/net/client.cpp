@@ -93,9 +93,10 @@ NetFault fault_of(CURLcode code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
     case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
       return NetFault::not_sent;
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return NetFault::untrusted;
     case CURLE_OPERATION_TIMEDOUT:
       return NetFault::timed_out;
     default:

@@ -2,8 +2,10 @@
 //
 // Promises. A connection is kept from request to request. A failure before the end of an answer is
 // told by what is known of the request's fate: `not_sent` means that the server cannot have acted
-// on it, `broken` and `timed_out` that it may have. A body shorter than announced is `broken`,
-// never a short answer. Nothing is held beyond `body_bytes_max`; streamed bodies are not held.
+// on it, `untrusted` likewise, for its certificate is not one for this host, has expired, or nobody
+// trusted has signed it, so asking again changes nothing; `broken` and `timed_out` that it may
+// have. A body shorter than announced is `broken`, never a short answer. Nothing is held beyond
+// `body_bytes_max`; streamed bodies are not held.
 //
 // Threads. One client belongs to one thread at a time; ask() blocks it, and calls the request's
 // source and sink on it.
@@ -25,7 +27,7 @@
 
 namespace orrery::net {
 
-enum class NetFault { none, not_sent, broken, timed_out };
+enum class NetFault { none, not_sent, untrusted, broken, timed_out };
 
 struct Reply {
   NetFault fault = NetFault::none;

@@ -211,6 +211,34 @@ TEST(Limits, a_header_has_its_bytes) {
   EXPECT_THAT(socket.rest(), EndsWith("GET /parts "));
 }
 
+// What two readers of a header could take for two different requests is refused.
+TEST(Limits, a_header_that_can_be_read_in_two_ways_is_refused) {
+  const RunningServer server(echo, patient(false));
+  const auto said = [&](const std::string& head) {
+    const TestSocket client = TestSocket::to(server.port, 10);
+    client.send(head + "Connection: close\r\n\r\n");
+    return client.rest();
+  };
+  const std::string get = "GET /a HTTP/1.1\r\n";
+  EXPECT_THAT(said(get + kHost), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(said(get + kHost + "X: a\r\n b\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(said(get + kHost + "X: a\r\n\tb\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(said(get + kHost + "Content-Length:\r\n 5\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(said(get), StartsWith("HTTP/1.1 400")) << "for no host";
+  EXPECT_THAT(said(get + kHost + "host: y\r\n"), StartsWith("HTTP/1.1 400")) << "for two hosts";
+  EXPECT_THAT(said("GET /a HTTP/1.0\r\n"), StartsWith("HTTP/1.0 200")) << "it had none then";
+  EXPECT_EQ(server.load->malformed, 5);
+  // A line of the body may begin with a blank.
+  const TestSocket client = TestSocket::to(server.port, 10);
+  client.send("PUT /b HTTP/1.1\r\n" + kHost +
+              "Connection: close\r\nContent-Length: 5\r\n\r\n\n b\n ");
+  EXPECT_THAT(client.rest(), EndsWith("PUT /b \n b\n "));
+  // A header that comes byte by byte is the same header.
+  const TestSocket slow = TestSocket::to(server.port, 10);
+  for (const char c : get + kHost + "X: a\r\n b\r\n\r\n") slow.send(std::string(1, c));
+  EXPECT_THAT(slow.rest(), StartsWith("HTTP/1.1 400"));
+}
+
 TEST(Limits, streams_of_events_are_counted_and_capped) {
   ServerOptions options = patient();
   options.streams_max = 2;

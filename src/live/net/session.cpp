@@ -103,12 +103,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     wait_from_now();
     if (buffer_.size() > 0) return read_header();
     allow(limit);
+    read_some(&Session::read_header);
+  }
+
+  void read_some(void (Session::*next)()) {
     stream_.async_read_some(
         buffer_.prepare(kFirstBytes),
-        [self = this->shared_from_this()](const error_code& error, std::size_t got) {
+        [self = this->shared_from_this(), next](const error_code& error, std::size_t got) {
           if (error) return self->close();
           self->buffer_.commit(got);
-          self->read_header();
+          (self.get()->*next)();
         });
   }
 
@@ -120,18 +124,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                                              : whole);
     // One deadline for the whole request: a byte now and then does not extend it.
     allow(server_.options.request_time_max);
-    error_code error;
-    buffer_.consume(parser_->put(buffer_.data(), error));
-    if (error != http::error::need_more) return on_header(error);
-    http::async_read_header(
-        stream_, buffer_, *parser_,
-        [self = this->shared_from_this()](const error_code& failed, std::size_t) {
-          self->on_header(failed);
-        });
+    parse_header();
   }
 
-  void on_header(const error_code& error) {
+  void parse_header() {
+    error_code error;
+    std::string_view unclear;
+    buffer_.consume(put_header(*parser_, buffer_.data(), error, unclear));
+    if (error == http::error::need_more) return read_some(&Session::parse_header);
     if (error) return on_fault(error);
+    if (!unclear.empty()) return refuse(400, unclear);
     set_pending(std::make_shared<Pending>(pending_of(parser_->get(), peer_)));
     if (const auto length = parser_->content_length()) pending_->length = *length;
     const int most = server_.options.requests_per_connection_max;
@@ -145,7 +147,6 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void on_fault(const error_code& error) {
     const auto answer = answer_to_fault(error);
     if (!answer) return close();
-    ++server_.options.load->malformed;
     inflow_.reset();
     set_pending(nullptr);
     refuse(answer->status, answer->what);
@@ -154,6 +155,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   // The server's own word. What the client still sends is not read as a request.
   void refuse(int status, std::string_view what) {
     owe_nothing();
+    if (status < 500) ++server_.options.load->malformed;
     if (pending_ && !pending_->received) pending_->keep_alive = false;
     Response response = server_.options.refusal(status, what);
     if (status == 503) response.headers.emplace_back("Retry-After", "1");

@@ -1,11 +1,17 @@
 // A round trip over TLS with a certificate that the test makes, and what must not pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "live/net/client.h"
 #include "live/net/running_server_fixture.h"
@@ -24,14 +30,14 @@ std::string text_of(BIO* memory) {
   return text;
 }
 
-// Signed by itself, good for an hour and for one name.
-TlsIdentity identity_for(const char* name) {
+// Signed by itself, good for one name, from two hours ago until `until_s` from now.
+TlsIdentity identity_for(const char* name, long until_s = 3600) {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = X509_new();
   X509_set_version(certificate, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate), -60);
-  X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -7200);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), until_s);
   X509_set_pubkey(certificate, key);
   X509_NAME* subject = X509_get_subject_name(certificate);
   X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
@@ -104,11 +110,128 @@ TEST(Tls, bodies_go_both_ways_over_one_verified_connection) {
 TEST(Tls, a_stranger_and_a_wrong_name_are_refused) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1");
   const RunningServer server(counts_and_echoes(), options_with(identity));
-  EXPECT_EQ(Client().ask({.url = server.url("/", "https")}).fault, NetFault::not_sent);
+  EXPECT_EQ(Client().ask({.url = server.url("/", "https")}).fault, NetFault::untrusted);
   const TlsIdentity other = identity_for("DNS:elsewhere.example");
   const RunningServer elsewhere(counts_and_echoes(), options_with(other));
   Client client({.trusted = other.certificate});
-  EXPECT_EQ(client.ask({.url = elsewhere.url("/", "https")}).fault, NetFault::not_sent);
+  const Reply refused = client.ask({.url = elsewhere.url("/", "https")});
+  EXPECT_EQ(refused.fault, NetFault::untrusted);
+  EXPECT_THAT(refused.fault_text, testing::HasSubstr("127.0.0.1")) << "whom it is not for";
+}
+
+TEST(Tls, a_certificate_that_has_expired_is_refused_and_said_to_be_so) {
+  const TlsIdentity identity = identity_for("IP:127.0.0.1", -60);
+  std::atomic<int> heard = 0;
+  const RunningServer server(
+      [&heard](const Request&) {
+        ++heard;
+        return Response{};
+      },
+      options_with(identity));
+  Client client({.trusted = identity.certificate});
+  const Reply refused = client.ask({.method = "PUT", .url = server.url("/", "https"), .body = "x"});
+  EXPECT_EQ(refused.fault, NetFault::untrusted);
+  EXPECT_THAT(refused.fault_text, testing::HasSubstr("expired"));
+  EXPECT_EQ(heard, 0);
+}
+
+// An OpenSSL of one's own on either side, whose highest version a test may set.
+class OldPeer {
+ public:
+  OldPeer(const SSL_METHOD* method, int version_max) : context_(SSL_CTX_new(method)) {
+    SSL_CTX_set_security_level(context_, 0);  // which forbids the old versions
+    SSL_CTX_set_min_proto_version(context_, TLS1_VERSION);
+    SSL_CTX_set_max_proto_version(context_, version_max);
+  }
+  ~OldPeer() { SSL_CTX_free(context_); }
+  OldPeer(const OldPeer&) = delete;
+  OldPeer& operator=(const OldPeer&) = delete;
+
+  void use(const TlsIdentity& identity) {
+    BIO* text = BIO_new_mem_buf(identity.certificate.data(), -1);
+    X509* certificate = PEM_read_bio_X509(text, nullptr, nullptr, nullptr);
+    BIO_free(text);
+    text = BIO_new_mem_buf(identity.key.data(), -1);
+    EVP_PKEY* key = PEM_read_bio_PrivateKey(text, nullptr, nullptr, nullptr);
+    BIO_free(text);
+    SSL_CTX_use_certificate(context_, certificate);
+    SSL_CTX_use_PrivateKey(context_, key);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+  }
+  bool shakes_hands(int socket, bool serves) {
+    SSL* ssl = SSL_new(context_);
+    SSL_set_fd(ssl, socket);
+    const bool done = (serves ? SSL_accept(ssl) : SSL_connect(ssl)) == 1;
+    SSL_free(ssl);
+    return done;
+  }
+
+ private:
+  SSL_CTX* context_;
+};
+
+TEST(Tls, a_server_speaks_no_version_before_1_2) {
+  const TlsIdentity identity = identity_for("IP:127.0.0.1");
+  const RunningServer server(counts_and_echoes(), options_with(identity));
+  for (const auto& [version, taken] : std::vector<std::pair<int, bool>>{
+           {TLS1_VERSION, false}, {TLS1_1_VERSION, false}, {TLS1_2_VERSION, true}}) {
+    OldPeer peer(TLS_client_method(), version);
+    const TestSocket socket = TestSocket::to(server.port);
+    EXPECT_EQ(peer.shakes_hands(socket.fd(), false), taken) << version;
+  }
+}
+
+TEST(Tls, a_client_speaks_no_version_before_1_2) {
+  const TlsIdentity identity = identity_for("IP:127.0.0.1");
+  for (const auto& [version, taken] : std::vector<std::pair<int, bool>>{
+           {TLS1_VERSION, false}, {TLS1_1_VERSION, false}, {TLS1_2_VERSION, true}}) {
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = loopback_address(0);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), size), 0);
+    ASSERT_EQ(::listen(listener, 4), 0);
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    bool shook = false;
+    std::thread server([&, most = version] {
+      const int taken_socket = ::accept(listener, nullptr, nullptr);
+      OldPeer peer(TLS_server_method(), most);
+      peer.use(identity);
+      shook = peer.shakes_hands(taken_socket, true);
+      ::close(taken_socket);
+    });
+    Client client({.connect_s = 5, .trusted = identity.certificate});
+    const std::string url = "https://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+    const Reply reply = client.ask({.url = url});
+    server.join();
+    ::close(listener);
+    EXPECT_EQ(shook, taken) << version;
+    EXPECT_NE(reply.fault, NetFault::none) << "nobody answers behind the handshake";
+    if (!taken) EXPECT_EQ(reply.fault, NetFault::not_sent) << version << reply.fault_text;
+  }
+}
+
+// A server, or who stands in its place, cannot lead a client out of TLS.
+TEST(Tls, a_client_is_not_led_to_plain_http) {
+  std::atomic<int> heard = 0;
+  const RunningServer plain(
+      [&heard](const Request&) {
+        ++heard;
+        return Response{};
+      },
+      test_options());
+  const TlsIdentity identity = identity_for("IP:127.0.0.1");
+  const RunningServer server(
+      [&plain](const Request&) {
+        return Response{.status = 307, .headers = {{"Location", plain.url("/stolen")}}};
+      },
+      options_with(identity));
+  Client client({.trusted = identity.certificate});
+  const HeaderList secret = {{"Authorization", "of this server's only"}};
+  EXPECT_EQ(client.ask({.url = server.url("/a", "https"), .headers = secret}).status, 307);
+  const Reply cut = client.ask({.url = plain.url("/a", "https"), .headers = secret});
+  EXPECT_EQ(cut.fault, NetFault::not_sent) << cut.fault_text;
+  EXPECT_EQ(heard, 0);
 }
 
 TEST(Tls, who_does_not_shake_hands_is_cut_off) {

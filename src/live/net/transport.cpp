@@ -19,6 +19,35 @@ Pending pending_of(const HeaderOnly& from, const std::string& peer) {
   return to;
 }
 
+namespace {
+
+bool has_folded_line(std::string_view header) {
+  for (auto at = header.find('\n'); at != header.npos; at = header.find('\n', at + 1)) {
+    if (at + 1 < header.size() && (header[at + 1] == ' ' || header[at + 1] == '\t')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::size_t put_header(http::request_parser<http::empty_body>& parser,
+                       const boost::asio::const_buffer& text, boost::system::error_code& error,
+                       std::string_view& unclear) {
+  const std::size_t taken = parser.put(text, error);
+  if (error) return taken;
+  const HeaderOnly& header = parser.get();
+  const auto hosts = header.count(http::field::host);
+  // The parser joins folded lines, so they are looked for in what it took.
+  if (has_folded_line({static_cast<const char*>(text.data()), taken})) {
+    unclear = "a header line is folded";
+  } else if (hosts > 1) {
+    unclear = "more than one Host";
+  } else if (hosts == 0 && header.version() >= 11) {
+    unclear = "the Host header is missing";
+  }
+  return taken;
+}
+
 std::optional<Refusal> answer_to_fault(const boost::system::error_code& error) {
   if (error == http::error::body_limit) return Refusal{413, "the body is too large"};
   if (error == http::error::header_limit) return Refusal{431, "the header is too large"};

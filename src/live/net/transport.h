@@ -83,6 +83,14 @@ struct Refusal {
 };
 std::optional<Refusal> answer_to_fault(const boost::system::error_code& error);
 
+// Shows the parser what has come of a header and returns how many bytes it took: none of the fields
+// before the last of them is there. `unclear` says why two readers could take a header that is
+// whole for two different ones: a line that begins with a blank continues the one before it (RFC
+// 9112, 5.2), no or several Hosts (3.2; HTTP/1.0 may have none).
+std::size_t put_header(boost::beast::http::request_parser<boost::beast::http::empty_body>& parser,
+                       const boost::asio::const_buffer& text, boost::system::error_code& error,
+                       std::string_view& unclear);
+
 // Asked and closed from any thread.
 class Connection {
  public:

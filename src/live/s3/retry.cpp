@@ -30,6 +30,8 @@ Fate fate_of(const net::Reply& reply) {
   switch (reply.fault) {
     case net::NetFault::not_sent:
       return Fate::not_acted;
+    case net::NetFault::untrusted:
+      return Fate::refused;
     case net::NetFault::broken:
     case net::NetFault::timed_out:
       return Fate::unknown;

@@ -28,7 +28,8 @@ std::optional<double> retry_after_s(const net::Reply& reply);
 
 enum class Fate {
   done,       // an answer to be read by the caller, 2xx
-  refused,    // the server will not: 4xx; asking again changes nothing
+  refused,    // the server will not: 4xx, or is not the one it should be; asking again changes
+              // nothing
   not_acted,  // the server surely did not act: no connection, 429, 503
   unknown     // it may have: broken connection, time-out, 500, 502, 504
 };

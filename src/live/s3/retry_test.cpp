@@ -34,6 +34,8 @@ TEST(Retry, the_fate_of_a_request_follows_from_its_answer) {
   EXPECT_EQ(fate_of(answered(409, "BucketNotEmpty")), Fate::refused);
   // No answer, whatever was half read of one.
   EXPECT_EQ(fate_of(unanswered(net::NetFault::not_sent)), Fate::not_acted);
+  EXPECT_EQ(fate_of(unanswered(net::NetFault::untrusted)), Fate::refused)
+      << "another attempt meets the same certificate";
   EXPECT_EQ(fate_of(unanswered(net::NetFault::broken, 200)), Fate::unknown);
   EXPECT_EQ(fate_of(unanswered(net::NetFault::timed_out, 404)), Fate::unknown);
 }

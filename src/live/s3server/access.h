@@ -1,8 +1,9 @@
 // Who may do what: the owner of a bucket anything, others what its canned ACL says.
 //
 // public-read lets anyone list a bucket or read an object, public-read-write also write into the
-// bucket, authenticated-read lets every tenant read. Grants to single people and bucket policies
-// are refused when they are set, so nothing is promised that is not kept.
+// bucket, authenticated-read lets every tenant read. Grants to single people
+// are refused when they are set, so nothing is promised that is not kept. What a bucket's policy
+// says goes before this (rights.cpp).
 #pragma once
 
 #include "live/s3server/auth.h"

@@ -13,6 +13,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+constexpr std::string_view kUnsigned = "UNSIGNED-PAYLOAD";
 constexpr std::string_view kOwn = "x-amz-";     // headers that S3 gives a meaning
 constexpr TimeMs kSkewMs = 900'000;             // a quarter of an hour
 constexpr std::int64_t kExpiresMaxS = 604'800;  // a week
@@ -25,7 +26,8 @@ struct Claim {
   std::vector<std::string> headers;
   std::string signature;
   std::string time;
-  std::string payload;
+  std::string payload;            // what the body must be
+  bool payload_is_signed = true;  // the signature may be of it
   bool in_query = false;
 
   std::string scope() const { return day + '/' + region + '/' + service + "/aws4_request"; }
@@ -45,6 +47,10 @@ bool read_credential(std::string_view text, Claim& claim) {
 
 void read_names(std::string_view text, Claim& claim) {
   for (const std::string_view name : split(text, ';')) claim.headers.emplace_back(name);
+}
+
+bool names(const Claim& claim, std::string_view header) {
+  return std::ranges::find(claim.headers, header) != claim.headers.end();
 }
 
 Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
@@ -70,7 +76,19 @@ Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
   return claim;
 }
 
-Answer<Claim> claim_of_query(const S3Request& request, TimeMs now) {
+// A signed URL is made before its body is known, so most sign that it is not. Who sends a digest
+// with it, in the header or as a parameter, is held to it; where that is signed, it may be what the
+// signature is of.
+void read_url_payload(const net::Request& raw, const S3Request& request, Claim& claim) {
+  constexpr std::string_view kParameter = "X-Amz-Content-Sha256";
+  claim.payload = raw.header("x-amz-content-sha256");
+  const bool in_header = !claim.payload.empty();
+  if (!in_header) claim.payload = request.parameter(kParameter);
+  if (claim.payload.empty()) claim.payload = kUnsigned;
+  claim.payload_is_signed = !in_header || names(claim, "x-amz-content-sha256");
+}
+
+Answer<Claim> claim_of_query(const net::Request& raw, const S3Request& request, TimeMs now) {
   const auto wrong = [](const char* what) {
     return refused("AuthorizationQueryParametersError", what);
   };
@@ -82,7 +100,7 @@ Answer<Claim> claim_of_query(const S3Request& request, TimeMs now) {
   read_names(request.parameter("X-Amz-SignedHeaders"), claim);
   claim.signature = request.parameter("X-Amz-Signature");
   claim.time = request.parameter("X-Amz-Date");
-  claim.payload = "UNSIGNED-PAYLOAD";
+  read_url_payload(raw, request, claim);
   const auto expires = parse_integer(request.parameter("X-Amz-Expires"));
   const auto signed_at = moment_of_amz(claim.time);
   if (!expires || !signed_at) return wrong("X-Amz-Date or X-Amz-Expires is malformed.");
@@ -93,10 +111,6 @@ Answer<Claim> claim_of_query(const S3Request& request, TimeMs now) {
     return refused("AccessDenied", "The request has expired.");
   if (*signed_at > now + kSkewMs) return refused("AccessDenied", "The request is not yet valid.");
   return claim;
-}
-
-bool names(const Claim& claim, std::string_view header) {
-  return std::ranges::find(claim.headers, header) != claim.headers.end();
 }
 
 // No difference in time tells how far a guess was right.
@@ -115,7 +129,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
                            .path = s3::uri_encoded(request.path, true),
                            .query = request.query,
                            .headers = {},
-                           .payload = claim.payload,
+                           .payload = {},
                            .time = claim.time,
                            .region = claim.region,
                            .service = claim.service};
@@ -145,10 +159,57 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
   return input;
 }
 
+// The scope is of this region and of this service: a signature for another is not for us.
+Answer<void> check_scope(const Claim& claim, std::string_view region) {
+  const auto wrong = [&](const std::string& what) {
+    Refused refusal{
+        claim.in_query ? "AuthorizationQueryParametersError" : "AuthorizationHeaderMalformed",
+        what,
+        {{"x-amz-bucket-region", std::string(region)}}};
+    return std::unexpected(std::move(refusal));
+  };
+  if (claim.region != region) {
+    return wrong("The region '" + claim.region + "' is wrong; expecting '" + std::string(region) +
+                 "'.");
+  }
+  if (claim.service != "s3") {
+    return wrong("The service '" + claim.service + "' is wrong; expecting 's3'.");
+  }
+  return {};
+}
+
+// What x-amz-content-sha256 may say (API reference, "Common request headers"); what is only signed
+// chunk by chunk needs a signature to begin with.
+Answer<void> check_payload_word(std::string_view word, bool is_signed) {
+  constexpr std::string_view kSignedChunks = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
+  const auto is_hex = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  const bool digest = word.size() == 64 && std::ranges::all_of(word, is_hex);
+  const bool chunks = word == kSignedChunks || word == std::string(kSignedChunks) + "-TRAILER";
+  if (digest || word == kUnsigned || word == "STREAMING-UNSIGNED-PAYLOAD-TRAILER" ||
+      (chunks && is_signed)) {
+    return {};
+  }
+  return refused("InvalidArgument",
+                 "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a SHA-256, or one of the streams "
+                 "that this server knows.");
+}
+
+bool fits(s3::SignatureInput& input, const Claim& claim, const std::string& key) {
+  const auto is_of = [&](std::string_view payload) {
+    input.payload = payload;
+    return same(s3::signature(input, key), claim.signature);
+  };
+  if (claim.payload_is_signed && is_of(claim.payload)) return true;
+  const bool asked = claim.payload_is_signed && claim.payload == kUnsigned;
+  return claim.in_query && !asked && is_of(kUnsigned);
+}
+
 }  // namespace
 
 Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, TimeMs now,
-                            const FindTenant& find) {
+                            std::string_view region, const FindTenant& find) {
   const std::string_view header = raw.header("Authorization");
   const bool in_query = request.has("X-Amz-Signature") || request.has("X-Amz-Credential");
   if (header.empty() && !in_query) {
@@ -156,18 +217,25 @@ Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, T
       return refused("InvalidRequest", "Only Signature Version 4 is spoken here.");
     }
     std::string payload(raw.header("x-amz-content-sha256"));
-    if (payload.empty()) payload = "UNSIGNED-PAYLOAD";
+    if (payload.empty()) payload = kUnsigned;
+    if (auto good = check_payload_word(payload, false); !good) {
+      return std::unexpected(good.error());
+    }
     return Caller{.tenant = std::nullopt, .payload = std::move(payload)};
   }
   if (!header.empty() && !header.starts_with(kAlgorithm)) {
     return refused(header.starts_with("AWS ") ? "InvalidRequest" : "InvalidArgument",
                    "Only Signature Version 4 is spoken here.");
   }
-  auto claim = header.empty() ? claim_of_query(request, now) : claim_of_header(raw, header);
+  auto claim = header.empty() ? claim_of_query(raw, request, now) : claim_of_header(raw, header);
   if (!claim) return std::unexpected(claim.error());
   const auto time = moment_of_amz(claim->time);
   if (!time || claim->time.substr(0, 8) != claim->day) {
     return refused("AccessDenied", "The date and the credential's differ.");
+  }
+  if (auto good = check_scope(*claim, region); !good) return std::unexpected(good.error());
+  if (auto good = check_payload_word(claim->payload, true); !good) {
+    return std::unexpected(good.error());
   }
   const TimeMs off = *time > now ? *time - now : now - *time;
   if (!claim->in_query && off > kSkewMs) return refused("RequestTimeTooSkewed");
@@ -178,7 +246,7 @@ Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, T
   if (!input) return std::unexpected(input.error());
   const std::string key =
       s3::signing_key((*tenant)->secret_key, claim->day, claim->region, claim->service);
-  if (!same(s3::signature(*input, key), claim->signature)) return refused("SignatureDoesNotMatch");
+  if (!fits(*input, *claim, key)) return refused("SignatureDoesNotMatch");
   return Caller{.tenant = std::move(*tenant),
                 .payload = claim->payload,
                 .seed = {key, claim->time, claim->scope(), claim->signature}};

@@ -26,7 +26,7 @@ struct ChunkSeed {
 
 struct Caller {
   std::optional<Tenant> tenant;  // none: a stranger
-  std::string payload;           // x-amz-content-sha256; "UNSIGNED-PAYLOAD" in a signed URL
+  std::string payload;           // x-amz-content-sha256; "UNSIGNED-PAYLOAD" where none was sent
   ChunkSeed seed = {};
 
   std::string id() const { return tenant ? tenant->id : std::string(); }
@@ -34,7 +34,8 @@ struct Caller {
 
 using FindTenant = std::function<Answer<std::optional<Tenant>>(std::string_view access_key)>;
 
+// `region` is the one that a credential's scope must name.
 Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, TimeMs now,
-                            const FindTenant& find);
+                            std::string_view region, const FindTenant& find);
 
 }  // namespace orrery::s3server

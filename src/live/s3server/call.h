@@ -8,6 +8,7 @@
 #include "live/s3server/limits.h"
 #include "live/s3server/metrics.h"
 #include "live/s3server/payload.h"
+#include "live/s3server/policy.h"
 #include "live/s3server/xml_answer.h"
 #include "live/store/storage_class.h"
 #include "live/store/store.h"
@@ -31,34 +32,73 @@ struct GatewaySetting {
   bool puts_off = false;
 };
 
+struct Call;
+using Answered = Answer<net::Response>;
+using Handle = Answered (*)(Call&);
+
+enum class Level { service, bucket, object };
+
+// A row of the protocol: what a request must be to be this operation, and what a policy calls it.
+struct Operation {
+  std::string_view method;
+  Level level;
+  std::string_view parameter;  // of the query; empty: none of those that make another operation
+  Handle handle;               // null where the body streams into an ObjectUpload
+  std::string_view action;
+  std::string_view version_action = {};  // where the request names a version; empty: the same
+  std::string_view header = {};          // that must be there too
+  bool streams = false;
+};
+// The first row that fits the request; null where there is none.
+const Operation* operation_of(const net::Request& raw, const S3Request& request);
+// Returns true if a parameter names an operation, ours or not.
+bool names_operation(const S3Request& request);
+
 struct Call {
   Store& store;
   const GatewaySetting& setting;
   const net::Request& raw;
   S3Request s3;
   Caller who;
-  std::string body = {};         // of requests that carry a document, unwrapped
-  std::string_view action = {};  // "s3:GetObject", as policies name it
+  const Operation* operation = nullptr;  // null: not one of ours
   GatewayCounts* counts = nullptr;
+  QuotaBook* quotas = nullptr;
+  PolicyBook* policies = nullptr;
+  std::string body = {};  // of requests that carry a document, unwrapped
   bool may_wait = true;
   // What is left to be done where the call may not wait; the answer is then this one's.
   std::function<Answer<net::Response>(Call&)> rest = nullptr;
 
   std::string_view header(std::string_view name) const { return raw.header(name); }
+  // "s3:GetObject", as policies name it; empty where the operation is not one of ours.
+  std::string_view action() const;
 };
-
-using Answered = Answer<net::Response>;
-using Handle = Answered (*)(Call&);
 
 // The bucket, where the caller may do this to it.
 Answer<Bucket> allowed_bucket(Call& call, Need need);
-// What the bucket's policy says of an action on a key: true, false, or nothing.
-std::optional<bool> policy_rules(const Call& call, const Bucket& bucket, std::string_view action,
-                                 std::string_view key);
+// Whether the caller may do `action` to the key (empty: to the bucket): as the bucket's policy
+// says, and where that says nothing, as its ACL does.
+Answer<void> check_right(const Call& call, const Bucket& bucket, std::string_view action,
+                         std::string_view key, Need need);
+// ... to read this version, which it knows by its id or by being the newest.
 Answer<void> may_read(const Call& call, const Bucket& bucket, std::string_view key,
-                      const Version& version);
-// Whether so many bytes more are within the quota of the bucket's owner.
-Answer<void> check_quota(Call& call, const Bucket& bucket, std::uint64_t bytes);
+                      const Version& version, bool by_id);
+// Whether a condition on ETags may be asked about the key: its answer tells what is there.
+Answer<void> may_compare(Call& call, const Bucket& bucket, const std::string& key,
+                         const WriteCondition& condition);
+// Rights that the headers of an upload need besides PutObject: those to set an ACL, tags and locks.
+Answer<void> check_header_rights(const Call& call, const Bucket& bucket);
+// Returns true if the request asks to pass governance retention, and may.
+bool passes_governance(const Call& call, const Bucket& bucket, std::string_view key);
+// Who may not list a bucket may not learn what is not in it: "no such key" becomes "access denied".
+Refused hidden(const Call& call, const Bucket& bucket, Refused refusal);
+// ... of a read; who is denied to read a key is denied that of one that is not there too.
+Refused hidden_read(const Call& call, const Bucket& bucket, std::string_view key, bool by_id,
+                    Refused refusal);
+// Room for so many bytes more within the quota of the bucket's owner, held until they are counted
+// or given up; null where there is no quota.
+Answer<std::unique_ptr<QuotaBook::Hold>> hold_quota(Call& call, const Bucket& bucket,
+                                                    std::uint64_t bytes);
 
 Answered list_buckets(Call& call);
 Answered make_bucket(Call& call);

@@ -16,7 +16,7 @@ std::string claim_came_to(const net::Request& request, TimeMs now) {
   const auto parsed = s3_request_of(request, "localhost");
   if (!parsed) return "unparsed";
   const auto who =
-      authenticate(request, *parsed, now,
+      authenticate(request, *parsed, now, "us-east-1",
                    [](std::string_view) -> Answer<std::optional<Tenant>> { return std::nullopt; });
   return who ? "taken" : who.error().code;
 }

@@ -37,8 +37,19 @@ net::Response copied(std::string_view root, const std::string& etag, TimeMs modi
   return xml_response(result);
 }
 
+// Who copies tags must be allowed to read them there and to write them here.
+Answer<void> check_tag_rights(const Call& call, const Bucket& bucket, const CopySource& source) {
+  const auto holder = call.store.bucket(source.bucket);
+  if (!holder) return std::unexpected(holder.error());
+  const std::string_view reads =
+      source.version_id ? "s3:GetObjectVersionTagging" : "s3:GetObjectTagging";
+  if (auto may = check_right(call, *holder, reads, source.key, Need::own); !may) return may;
+  return check_right(call, bucket, "s3:PutObjectTagging", call.s3.key, Need::own);
+}
+
 // What the copy keeps of its source, unless the request replaces it.
-Answer<Version> copy_draft(Call& call, const Bucket& bucket, const Version& source) {
+Answer<Version> copy_draft(Call& call, const Bucket& bucket, const CopySource& from,
+                           const Version& source) {
   auto draft = draft_of(call, bucket);
   if (!draft) return draft;
   const std::string directive(call.header("x-amz-metadata-directive"));
@@ -50,7 +61,11 @@ Answer<Version> copy_draft(Call& call, const Bucket& bucket, const Version& sour
     draft->headers = source.headers;
     draft->user = source.user;
   }
-  if (tag_directive != "REPLACE") draft->tags = source.tags;
+  if (tag_directive == "REPLACE") return draft;
+  if (!source.tags.empty()) {
+    if (auto may = check_tag_rights(call, bucket, from); !may) return std::unexpected(may.error());
+  }
+  draft->tags = source.tags;
   return draft;
 }
 
@@ -100,16 +115,17 @@ Answer<CopySource> copy_source_of(const Call& call) {
 Answer<OpenedObject> open_source(Call& call, const CopySource& source) {
   const auto bucket = call.store.bucket(source.bucket);
   if (!bucket) return std::unexpected(bucket.error());
-  return call.store.open_object(
+  const bool by_id = source.version_id.has_value();
+  auto opened = call.store.open_object(
       source.bucket, source.key, source.version_id, [&](const Version& version) -> Answer<void> {
-        if (auto may = may_read(call, *bucket, source.key, version); !may) {
-          return may;
-        }
-        if (version.marker) {
-          return refused(source.version_id ? "InvalidRequest" : "NoSuchKey");
-        }
+        if (auto may = may_read(call, *bucket, source.key, version, by_id); !may) return may;
+        if (version.marker) return refused(by_id ? "InvalidRequest" : "NoSuchKey");
         return check_source(call, version);
       });
+  if (!opened) {
+    return std::unexpected(hidden_read(call, *bucket, source.key, by_id, opened.error()));
+  }
+  return opened;
 }
 
 Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t begin,
@@ -156,19 +172,24 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
 Answered copy_object(Call& call) {
   const auto bucket = allowed_bucket(call, Need::write);
   if (!bucket) return std::unexpected(bucket.error());
+  if (auto may = check_header_rights(call, *bucket); !may) return std::unexpected(may.error());
+  const WriteCondition condition = write_condition_of(call.raw);
+  if (auto may = may_compare(call, *bucket, call.s3.key, condition); !may) {
+    return std::unexpected(may.error());
+  }
   const auto source = copy_source_of(call);
   if (!source) return std::unexpected(source.error());
   auto from = open_source(call, *source);
   if (!from) return std::unexpected(from.error());
-  auto fresh = copy_draft(call, *bucket, from->version);
+  auto fresh = copy_draft(call, *bucket, *source, from->version);
   if (!fresh) return std::unexpected(fresh.error());
   const bool itself = source->bucket == call.s3.bucket && source->key == call.s3.key;
   if (itself && !source->version_id && call.header("x-amz-metadata-directive") != "REPLACE" &&
       call.header("x-amz-storage-class").empty()) {
     return refused("InvalidRequest", "A copy onto itself must change something.");
   }
-  if (auto room = check_quota(call, *bucket, from->version.size); !room)
-    return std::unexpected(room.error());
+  const auto room = hold_quota(call, *bucket, from->version.size);
+  if (!room) return std::unexpected(room.error());
   const auto wished = sum_kind_of(call.header("x-amz-checksum-algorithm"));
   const auto sum = wished ? wished : sum_kind_of(from->version.checksum.algorithm);
   auto bytes = copy_bytes(call, *from, 0, from->version.size, fresh->storage_class, sum);
@@ -180,11 +201,10 @@ Answered copy_object(Call& call) {
   fresh->extents = {{id, fresh->size, fresh->etag, ""}};
   std::vector<Blob> blobs;
   if (bytes->blob) blobs.push_back(*bytes->blob);
-  const auto put =
-      call.store.put(call.s3.bucket, call.s3.key, *fresh, blobs, write_condition_of(call.raw));
+  const auto put = call.store.put(call.s3.bucket, call.s3.key, *fresh, blobs, condition);
   if (!put) {
     if (!put.error().undecided && bytes->blob) call.store.forget(*bytes->blob);
-    return std::unexpected(put.error());
+    return std::unexpected(hidden(call, *bucket, put.error()));
   }
   net::Response response = copied("CopyObjectResult", put->etag, put->modified_ms, put->checksum);
   if (bucket->versioning != Versioning::off)
@@ -208,8 +228,8 @@ Answered copy_part(Call& call) {
   if (!from) return std::unexpected(from.error());
   const auto range = part_range_of(call.header("x-amz-copy-source-range"), from->version.size);
   if (!range) return std::unexpected(range.error());
-  if (auto room = check_quota(call, *bucket, range->bytes); !room)
-    return std::unexpected(room.error());
+  const auto room = hold_quota(call, *bucket, range->bytes);
+  if (!room) return std::unexpected(room.error());
   const auto sum = sum_kind_of(upload->draft.checksum.algorithm);
   auto bytes =
       copy_bytes(call, *from, range->begin, range->bytes, upload->draft.storage_class, sum);

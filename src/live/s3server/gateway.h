@@ -11,6 +11,7 @@
 
 #include "live/net/message.h"
 #include "live/s3server/call.h"
+#include "live/s3server/tenants.h"
 
 namespace orrery::s3server {
 
@@ -43,7 +44,6 @@ class Gateway {
   Answer<Call> call_of(const net::Request& request, Exchange& exchange);
   Answered answered(Call& call);
   net::Response put_off(const net::Request& request, Exchange exchange, Call call);
-  Answer<std::optional<Tenant>> tenant(std::string_view access_key);
   net::Response finished(const net::Request& request, const Exchange& exchange, Answered answered);
   std::string fresh_request_id();
 
@@ -51,6 +51,9 @@ class Gateway {
   GatewaySetting setting_;
   std::function<void(const std::string&)> log_;
   ClientLimits limits_;
+  TenantBook tenants_;
+  QuotaBook quotas_;
+  PolicyBook policies_;
   GatewayCounts counts_;
   std::atomic<std::uint64_t> asked_ = 0;
 };

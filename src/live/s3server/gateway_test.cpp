@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway_fixture.h"
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/moment.h"
 #include "live/store/simulated_drive_fixture.h"

@@ -65,7 +65,7 @@ TEST_F(GuardTest, a_tenant_gets_nowhere_at_anothers_bucket) {
   }
   EXPECT_EQ(other("PUT", "/pail/a", "mine now").status, 403);
   EXPECT_EQ(other("PUT", "/pail/a?tagging", "<Tagging><TagSet/></Tagging>").status, 403);
-  EXPECT_EQ(other("PUT", "/pail?policy", "{}").status, 400);
+  EXPECT_EQ(other("PUT", "/pail?policy", "{}").status, 403);
   EXPECT_EQ(
       other("POST", "/pail/a?restore", "<RestoreRequest><Days>1</Days></RestoreRequest>").status,
       403);

@@ -10,6 +10,7 @@ namespace orrery::s3server {
 namespace {
 
 const std::string kLifecycle = "lifecycle";
+constexpr TimeMs kLastHttpMs = 253'402'300'799'000;  // the year of an HTTP date has four digits
 
 Answered set_document(Call& call, const std::string& text, int status) {
   if (auto bucket = allowed_bucket(call, Need::own); !bucket)
@@ -60,7 +61,8 @@ std::string expiration_of(const Bucket& bucket, std::string_view key, const Vers
     id = rule.id;
   }
   if (!first) return {};
-  return fmt::format("expiry-date=\"{}\", rule-id=\"{}\"", http_time(*first), id);
+  return fmt::format("expiry-date=\"{}\", rule-id=\"{}\"", http_time(std::min(*first, kLastHttpMs)),
+                     id);
 }
 
 }  // namespace orrery::s3server

@@ -43,4 +43,33 @@ void ClientLimits::forget_idle(TimeMs now) {
   });
 }
 
+QuotaBook::Hold::~Hold() {
+  const std::scoped_lock lock(account_.mutex);
+  account_.held -= bytes_;
+}
+
+Answer<void> QuotaBook::Hold::extend_to(std::uint64_t bytes) {
+  if (bytes <= bytes_) return {};
+  const std::scoped_lock lock(account_.mutex);
+  const auto used = ask_.used();
+  if (!used) return std::unexpected(used.error());
+  const std::uint64_t more = bytes - bytes_;
+  const std::uint64_t taken = *used + account_.held;
+  if (taken > ask_.quota || more > ask_.quota - taken) return refused("QuotaExceeded");
+  account_.held += more;
+  bytes_ = bytes;
+  return {};
+}
+
+Answer<std::unique_ptr<QuotaBook::Hold>> QuotaBook::hold(Ask ask, std::uint64_t bytes) {
+  Account* account = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    account = &accounts_[ask.tenant];
+  }
+  auto made = std::make_unique<Hold>(*account, std::move(ask));
+  if (auto good = made->extend_to(bytes); !good) return std::unexpected(good.error());
+  return made;
+}
+
 }  // namespace orrery::s3server

@@ -1,4 +1,4 @@
-// How much one client may ask for: so many requests a second, so many at once.
+// How much one client may ask for: so many requests a second, so many at once, so many bytes kept.
 //
 // A client is a tenant, or for strangers an address. Requests a second are a bucket of tokens that
 // holds two seconds' worth, so that bursts pass; one too many is told to slow down (503), which
@@ -6,6 +6,7 @@
 // always find one free.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,48 @@ class ClientLimits {
   ClientLimit limit_;
   std::mutex mutex_;
   std::map<std::string, Account> accounts_;
+};
+
+// The bytes that uploads under way will add to what a tenant keeps. They are held from the moment
+// their length is announced, so that uploads at the same time cannot pass the quota together, and
+// given back once they are counted or the upload has failed.
+class QuotaBook {
+ public:
+  struct Ask {
+    std::string tenant;
+    std::uint64_t quota = 0;
+    // What the tenant keeps now, without what is held. Asked while nobody else holds or gives back.
+    std::function<Answer<std::uint64_t>()> used;
+  };
+
+ private:
+  struct Account {
+    std::mutex mutex;
+    std::uint64_t held = 0;
+  };
+
+ public:
+  // Gives back what it holds when it ends.
+  class Hold {
+   public:
+    Hold(Account& account, Ask ask) : account_(account), ask_(std::move(ask)) {}
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+    // Holds so many bytes in all; QuotaExceeded where there is no room for them.
+    Answer<void> extend_to(std::uint64_t bytes);
+
+   private:
+    Account& account_;
+    Ask ask_;
+    std::uint64_t bytes_ = 0;
+  };
+  Answer<std::unique_ptr<Hold>> hold(Ask ask, std::uint64_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Account> accounts_;  // by tenant; one stays where it is
 };
 
 }  // namespace orrery::s3server

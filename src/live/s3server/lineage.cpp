@@ -30,7 +30,7 @@ class LineageWalk {
     // What cannot be looked at now is not what is not there.
     if (!holder && !is_missing(holder.error())) return std::unexpected(holder.error());
     if (!version && !is_missing(version.error())) return std::unexpected(version.error());
-    const bool gone = !holder || !may_see_(*holder) || !version || version->marker;
+    const bool gone = !holder || !may_see_(*holder, key) || !version || version->marker;
     node.missing = gone;
     if (!gone) {
       node.role = net::header_of(version->tags, kRoleTag);
@@ -81,12 +81,13 @@ Answer<std::vector<LineageNode>> lineage_of(Store& store, const std::string& buc
 }
 
 Answered get_lineage(Call& call) {
-  if (auto bucket = allowed_bucket(call, Need::own); !bucket)
-    return std::unexpected(bucket.error());
-  const auto nodes = lineage_of(call.store, call.s3.bucket, call.s3.key, [&](const Bucket& bucket) {
-    return check_bucket_access(call.who, bucket, Need::list).has_value();
-  });
-  if (!nodes) return std::unexpected(nodes.error());
+  const auto bucket = allowed_bucket(call, Need::own);
+  if (!bucket) return std::unexpected(bucket.error());
+  const auto may_see = [&](const Bucket& of, const std::string& key) {
+    return check_right(call, of, "s3:GetObjectTagging", key, Need::list).has_value();
+  };
+  const auto nodes = lineage_of(call.store, call.s3.bucket, call.s3.key, may_see);
+  if (!nodes) return std::unexpected(hidden(call, *bucket, nodes.error()));
   return net::Response{.body = lineage_text(*nodes)};
 }
 

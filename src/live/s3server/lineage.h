@@ -27,9 +27,9 @@ struct LineageNode {
   bool seen = false;  // shown above already
 };
 
-// The object and all that it was made from, each before its own sources. What lies in a bucket
-// that may not be seen is as if it were missing.
-using MaySee = std::function<bool(const Bucket& bucket)>;
+// The object and all that it was made from, each before its own sources. What may not
+// be seen is as if it were missing.
+using MaySee = std::function<bool(const Bucket& bucket, const std::string& key)>;
 Answer<std::vector<LineageNode>> lineage_of(Store& store, const std::string& bucket,
                                             const std::string& key, const MaySee& may_see);
 std::string lineage_text(const std::vector<LineageNode>& nodes);

@@ -256,30 +256,25 @@ void add_failure(s3::XmlElement& root, std::string_view key,
   add_text(error, "Message", sentence_of(why.code));
 }
 
-// With a policy each key is asked for; without, the bucket's ACL has spoken for all.
-bool may_remove(const Call& call, const Bucket& bucket, const std::string& key) {
-  if (net::header_of(bucket.documents, "policy").empty()) return true;
-  const auto says = policy_rules(call, bucket, call.action, key);
-  return says ? *says : check_bucket_access(call.who, bucket, Need::write).has_value();
-}
-
 void remove_one(Call& call, const Bucket& bucket, const s3::XmlElement& object, bool quiet,
                 s3::XmlElement& root) {
   const std::string key(object.text_of("Key"));
-  Removal removal{
-      .bypass_governance = lowered(call.header("x-amz-bypass-governance-retention")) == "true",
-      .durable = false};
+  Removal removal{.bypass_governance = passes_governance(call, bucket, key), .durable = false};
   if (const s3::XmlElement* version = object.child("VersionId")) removal.version_id = version->text;
   removal.condition.if_match = object.text_of("ETag");
   if (auto good = check_key(key); !good || key.empty()) {
     return add_failure(root, key, removal.version_id,
                        good ? Refused{"InvalidArgument", {}, {}} : good.error());
   }
-  if (!may_remove(call, bucket, key)) {
-    return add_failure(root, key, removal.version_id, {"AccessDenied", {}, {}});
-  }
+  const bool by_id = removal.version_id.has_value();
+  auto may = check_right(call, bucket, by_id ? "s3:DeleteObjectVersion" : "s3:DeleteObject", key,
+                         by_id ? Need::own : Need::write);
+  if (may) may = may_compare(call, bucket, key, removal.condition);
+  if (!may) return add_failure(root, key, removal.version_id, may.error());
   const auto gone = call.store.remove(call.s3.bucket, key, removal);
-  if (!gone) return add_failure(root, key, removal.version_id, gone.error());
+  if (!gone) {
+    return add_failure(root, key, removal.version_id, hidden(call, bucket, gone.error()));
+  }
   if (quiet) return;
   s3::XmlElement& deleted = add_child(root, "Deleted");
   add_text(deleted, "Key", key);

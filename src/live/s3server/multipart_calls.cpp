@@ -129,6 +129,7 @@ net::Response completed(const Call& call, const Version& version) {
 Answered begin_upload(Call& call) {
   const auto bucket = allowed_bucket(call, Need::write);
   if (!bucket) return std::unexpected(bucket.error());
+  if (auto may = check_header_rights(call, *bucket); !may) return std::unexpected(may.error());
   auto draft = draft_of(call, *bucket);
   if (!draft) return std::unexpected(draft.error());
   auto wish = sum_wish_of(call);
@@ -217,8 +218,12 @@ Answered complete_upload(Call& call) {
     const std::string_view claimed = call.header(header_name_of(*kind));
     if (!claimed.empty() && claimed != version.checksum.value) return refused("BadDigest");
   }
-  const auto put = call.store.complete_upload(*upload, version, write_condition_of(call.raw));
-  if (!put) return std::unexpected(put.error());
+  const WriteCondition condition = write_condition_of(call.raw);
+  if (auto may = may_compare(call, *bucket, call.s3.key, condition); !may) {
+    return std::unexpected(may.error());
+  }
+  const auto put = call.store.complete_upload(*upload, version, condition);
+  if (!put) return std::unexpected(hidden(call, *bucket, put.error()));
   return completed(call, *put);
 }
 

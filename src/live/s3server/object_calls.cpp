@@ -118,17 +118,20 @@ Answer<void> check_is_object(const Call& call, const Version& version) {
               {{"x-amz-delete-marker", "true"}, {"x-amz-version-id", version.id}}});
 }
 
-// Whether one may know that a key is not there depends on whether one may list.
-Answer<Bucket> readable_bucket(Call& call) {
-  auto bucket = call.store.bucket(call.s3.bucket);
-  return bucket;
-}
-
-Refused hidden(const Call& call, const Bucket& bucket, Refused refusal) {
-  const bool missing = refusal.code == "NoSuchKey" || refusal.code == "NoSuchVersion";
-  if (missing && !check_bucket_access(call.who, bucket, Need::list))
-    return {"AccessDenied", {}, {}};
-  return refusal;
+// Tags and locks are shown to those who may ask for them too (API reference, GetObject).
+void hide_headers(const Call& call, const Bucket& bucket, const Version& version,
+                  net::HeaderList& headers) {
+  const auto hide = [&](bool there, std::string_view action, std::string_view name) {
+    if (!there || check_right(call, bucket, action, call.s3.key, Need::own)) return;
+    std::erase_if(headers, [name](const auto& header) { return header.first.starts_with(name); });
+  };
+  const bool by_id = call.s3.has("versionId");
+  hide(!version.tags.empty(), by_id ? "s3:GetObjectVersionTagging" : "s3:GetObjectTagging",
+       "x-amz-tagging-count");
+  hide(!version.retention.mode.empty(), "s3:GetObjectRetention", "x-amz-object-lock-mode");
+  hide(!version.retention.mode.empty(), "s3:GetObjectRetention",
+       "x-amz-object-lock-retain-until-date");
+  hide(version.legal_hold, "s3:GetObjectLegalHold", "x-amz-object-lock-legal-hold");
 }
 
 struct Found {
@@ -139,17 +142,19 @@ struct Found {
 };
 
 Answer<Found> found_object(Call& call) {
-  auto bucket = readable_bucket(call);
+  auto bucket = call.store.bucket(call.s3.bucket);
   if (!bucket) return std::unexpected(bucket.error());
-  auto object =
-      call.store.open_object(call.s3.bucket, call.s3.key, call.s3.version_id(),
-                             [&](const Version& version) -> Answer<void> {
-                               if (auto may = may_read(call, *bucket, call.s3.key, version); !may)
-                                 return may;
-                               if (auto good = check_is_object(call, version); !good) return good;
-                               return check_read_conditions(call.raw, version);
-                             });
-  if (!object) return std::unexpected(hidden(call, *bucket, object.error()));
+  const bool by_id = call.s3.has("versionId");
+  auto object = call.store.open_object(
+      call.s3.bucket, call.s3.key, call.s3.version_id(),
+      [&](const Version& version) -> Answer<void> {
+        if (auto may = may_read(call, *bucket, call.s3.key, version, by_id); !may) return may;
+        if (auto good = check_is_object(call, version); !good) return good;
+        return check_read_conditions(call.raw, version);
+      });
+  if (!object) {
+    return std::unexpected(hidden_read(call, *bucket, call.s3.key, by_id, object.error()));
+  }
   const Version& version = object->version;
   const std::string_view number = call.s3.parameter("partNumber");
   auto range =
@@ -158,6 +163,7 @@ Answer<Found> found_object(Call& call) {
   net::Response response{.status = range->partial ? 206 : 200, .content_type = ""};
   const bool sums = call.header("x-amz-checksum-mode") == "ENABLED" && !range->partial;
   response.headers = headers_of(version, sums);
+  hide_headers(call, *bucket, version, response.headers);
   response.length = range->bytes;
   if (range->partial) {
     response.headers.emplace_back(
@@ -247,14 +253,17 @@ Answered get_object(Call& call) {
 }
 
 Answered remove_object(Call& call) {
-  const auto bucket = allowed_bucket(call, Need::write);
+  // A version that is named is gone for good: that is its owner's to do.
+  const auto bucket = allowed_bucket(call, call.s3.has("versionId") ? Need::own : Need::write);
   if (!bucket) return std::unexpected(bucket.error());
-  const Removal removal{
-      .version_id = call.s3.version_id(),
-      .bypass_governance = lowered(call.header("x-amz-bypass-governance-retention")) == "true",
-      .condition = {.if_match = std::string(call.header("If-Match"))}};
+  const Removal removal{.version_id = call.s3.version_id(),
+                        .bypass_governance = passes_governance(call, *bucket, call.s3.key),
+                        .condition = {.if_match = std::string(call.header("If-Match"))}};
+  if (auto may = may_compare(call, *bucket, call.s3.key, removal.condition); !may) {
+    return std::unexpected(may.error());
+  }
   const auto gone = call.store.remove(call.s3.bucket, call.s3.key, removal);
-  if (!gone) return std::unexpected(gone.error());
+  if (!gone) return std::unexpected(hidden(call, *bucket, gone.error()));
   net::Response response{.status = 204, .content_type = ""};
   if (gone->marker) response.headers.emplace_back("x-amz-delete-marker", "true");
   if (!gone->version_id.empty())
@@ -269,8 +278,10 @@ Answer<Version> owned_version(Call& call) {
   const auto bucket = allowed_bucket(call, Need::own);
   if (!bucket) return std::unexpected(bucket.error());
   auto version = call.store.find(call.s3.bucket, call.s3.key, call.s3.version_id());
-  if (!version) return version;
-  if (auto good = check_is_object(call, *version); !good) return std::unexpected(good.error());
+  if (!version) return std::unexpected(hidden(call, *bucket, version.error()));
+  if (auto good = check_is_object(call, *version); !good) {
+    return std::unexpected(hidden(call, *bucket, good.error()));
+  }
   return version;
 }
 
@@ -281,7 +292,7 @@ Answered change_owned(Call& call,
   if (!bucket) return std::unexpected(bucket.error());
   const auto version = call.store.change_version(call.s3.bucket, call.s3.key, call.s3.version_id(),
                                                  [&](Version& v) { return change(*bucket, v); });
-  if (!version) return std::unexpected(version.error());
+  if (!version) return std::unexpected(hidden(call, *bucket, version.error()));
   net::Response response{.status = status, .content_type = ""};
   if (bucket->versioning != Versioning::off)
     response.headers.emplace_back("x-amz-version-id", version->id);
@@ -365,7 +376,7 @@ Answered put_retention(Call& call) {
   const std::string mode(document->text_of("Mode"));
   const auto until = moment_of_iso(document->text_of("RetainUntilDate"));
   if ((mode != "GOVERNANCE" && mode != "COMPLIANCE") || !until) return refused("MalformedXML");
-  const bool bypass = lowered(call.header("x-amz-bypass-governance-retention")) == "true";
+  const bool bypass = passes_governance(call, *bucket, call.s3.key);
   return change_owned(
       call,
       [&](const Bucket&, Version& version) -> Answer<void> {
@@ -411,6 +422,12 @@ Answered put_legal_hold(Call& call) {
 }
 
 Answered get_attributes(Call& call) {
+  const auto bucket = call.store.bucket(call.s3.bucket);
+  if (!bucket) return std::unexpected(bucket.error());
+  const std::string_view reads = call.s3.has("versionId") ? "s3:GetObjectVersion" : "s3:GetObject";
+  if (auto may = check_right(call, *bucket, reads, call.s3.key, Need::own); !may) {
+    return std::unexpected(may.error());
+  }
   const auto version = owned_version(call);
   if (!version) return std::unexpected(version.error());
   const std::string wanted = lowered(call.header("x-amz-object-attributes"));

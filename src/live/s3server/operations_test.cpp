@@ -216,9 +216,7 @@ TEST(Operations, a_policy_knows_each_by_its_action) {
         << named(asking) << denied.body;
     world.allow(statement("Allow", asking.action) + ',' + statement("Allow", "s3:GetObject"));
     const net::Response allowed = world.answer(asking, "OTHER");
-    // A lineage names what its reader may list.
-    const bool lineage = std::string_view(asking.target).ends_with("lineage");
-    EXPECT_EQ(allowed.status, lineage ? 404 : asking.status) << named(asking) << allowed.body;
+    EXPECT_EQ(allowed.status, asking.status) << named(asking) << allowed.body;
     EXPECT_THAT(allowed.body, Not(HasSubstr("AccessDenied"))) << named(asking);
   }
 }

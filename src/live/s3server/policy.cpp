@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/text.h"
+#include "live/s3server/policy_words.h"
 
 namespace orrery::s3server {
 namespace {
@@ -12,6 +14,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kPolicyBytesMax = 20 << 10;  // S3's limit
 constexpr int kDepthMax = 16;                      // the parser recurses
+constexpr std::size_t kPoliciesKept = 1000;        // of 20 KiB at most; then all are forgotten
 constexpr std::string_view kArn = "arn:aws:s3:::";
 
 std::unexpected<Refused> malformed(std::string why) {
@@ -49,16 +52,25 @@ Answer<std::vector<std::string>> texts_of(const Json& from, const char* what) {
   return out;
 }
 
+// The tenant that a principal names; empty where it is not one of the forms of policy.h.
 std::string tenant_of(std::string_view principal) {
   if (!principal.starts_with("arn:")) return std::string(principal);
-  if (const auto slash = principal.rfind('/'); slash != principal.npos) {
-    return std::string(principal.substr(slash + 1));
-  }
   const auto parts = split(principal, ':');
-  return parts.size() >= 5 ? std::string(parts[4]) : std::string();
+  const bool known =
+      parts.size() == 6 && parts[1] == "aws" && parts[2] == "iam" && parts[3].empty();
+  if (!known) return {};
+  if (parts[5] == "root") return std::string(parts[4]);
+  if (!parts[5].starts_with("user/")) return {};
+  return std::string(parts[5].substr(parts[5].rfind('/') + 1));
 }
 
 Answer<void> read_principal(const Json& from, PolicyStatement& to) {
+  if (from.is_object()) {
+    for (const auto& [kind, value] : from.items()) {
+      if (kind == "AWS") continue;
+      return malformed("A Principal names tenants under AWS; " + kind + " is not known here.");
+    }
+  }
   const Json& named = from.is_object() && from.contains("AWS") ? from["AWS"] : from;
   const auto names = texts_of(named, "Principal");
   if (!names) return std::unexpected(names.error());
@@ -74,13 +86,74 @@ Answer<void> read_principal(const Json& from, PolicyStatement& to) {
 Answer<void> read_resources(const Json& from, std::string_view bucket, PolicyStatement& to) {
   const auto names = texts_of(from, "Resource");
   if (!names) return std::unexpected(names.error());
+  const std::string below = std::string(bucket) + '/';
   for (const std::string& name : *names) {
     if (!name.starts_with(kArn)) return malformed("A Resource begins with arn:aws:s3:::.");
+    if (name.find("${") != name.npos) {
+      return refused("NotImplemented", "Policy variables are not evaluated here.");
+    }
     to.resources.push_back(name.substr(kArn.size()));
     const std::string& resource = to.resources.back();
-    if (resource != bucket && !resource.starts_with(std::string(bucket) + '/') &&
-        resource != std::string(bucket) + '*') {
+    const bool objects = resource.starts_with(below) && resource != below;
+    if (resource != bucket && !objects && resource != std::string(bucket) + '*') {
       return malformed("A Resource is not of this bucket.");
+    }
+  }
+  return {};
+}
+
+// Each action must be one of S3's, and apply to one of the resources.
+Answer<void> read_actions(const Json& from, std::string_view bucket, PolicyStatement& to) {
+  auto actions = texts_of(from, "Action");
+  if (!actions) return std::unexpected(actions.error());
+  const auto is_of_bucket = [bucket](const std::string& resource) {
+    return matches_wildcard(resource, bucket);
+  };
+  const auto is_of_objects = [bucket](const std::string& resource) { return resource != bucket; };
+  const bool on_bucket = std::ranges::any_of(to.resources, is_of_bucket);
+  const bool on_objects = std::ranges::any_of(to.resources, is_of_objects);
+  for (const std::string& action : *actions) {
+    std::string pattern = lowered(action);
+    if (pattern == "*") pattern = "s3:*";
+    if (!pattern.starts_with("s3:")) return malformed("An Action begins with s3:.");
+    const ActionScope scope = scope_of_action(pattern);
+    if (!scope.any()) return malformed("Policy has invalid action: S3 has no " + action + '.');
+    if (!(scope.bucket && on_bucket) && !(scope.objects && on_objects)) {
+      return malformed("Action does not apply to any resource in statement: " + action + '.');
+    }
+    to.actions.push_back(std::move(pattern));
+  }
+  return {};
+}
+
+// Conditions are not evaluated, so none is taken; those that S3 would not take either are told
+// apart, for their owner has mistaken a word.
+std::unexpected<Refused> refused_condition(const Json& from) {
+  if (!from.is_object()) return malformed("A Condition is an object of operators.");
+  for (const auto& [operation, keys] : from.items()) {
+    if (!is_condition_operator(lowered(operation))) {
+      return malformed("Invalid Condition type: " + operation + '.');
+    }
+    if (!keys.is_object()) return malformed("An operator of a Condition has keys and values.");
+    for (const auto& [key, value] : keys.items()) {
+      if (!is_condition_key(lowered(key))) {
+        return malformed("Policy has an invalid condition key: " + key + '.');
+      }
+    }
+  }
+  return refused("NotImplemented", "Condition is not kept in policies here.");
+}
+
+Answer<void> check_fields(const Json& from) {
+  constexpr std::string_view kKnown[] = {"Sid", "Effect", "Principal", "Action", "Resource"};
+  constexpr std::string_view kNot[] = {"NotPrincipal", "NotAction", "NotResource"};
+  for (const auto& [name, value] : from.items()) {
+    if (name == "Condition") return refused_condition(value);
+    if (std::ranges::find(kNot, name) != std::end(kNot)) {
+      return refused("NotImplemented", name + " is not kept in policies here.");
+    }
+    if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
+      return malformed("A Statement has no field " + name + '.');
     }
   }
   return {};
@@ -88,11 +161,7 @@ Answer<void> read_resources(const Json& from, std::string_view bucket, PolicySta
 
 Answer<PolicyStatement> statement_of(const Json& from, std::string_view bucket) {
   if (!from.is_object()) return malformed("A Statement is an object.");
-  for (const auto& [name, value] : from.items()) {
-    const bool known = name == "Sid" || name == "Effect" || name == "Principal" ||
-                       name == "Action" || name == "Resource";
-    if (!known) return refused("NotImplemented", name + " is not kept in policies here.");
-  }
+  if (auto good = check_fields(from); !good) return std::unexpected(good.error());
   PolicyStatement to;
   const std::string effect =
       from.value("Effect", Json()).is_string() ? from["Effect"].get<std::string>() : std::string();
@@ -101,16 +170,40 @@ Answer<PolicyStatement> statement_of(const Json& from, std::string_view bucket) 
   if (auto good = read_principal(from.value("Principal", Json()), to); !good) {
     return std::unexpected(good.error());
   }
-  auto actions = texts_of(from.value("Action", Json()), "Action");
-  if (!actions) return std::unexpected(actions.error());
-  for (const std::string& action : *actions) {
-    if (action != "*" && !action.starts_with("s3:")) return malformed("An Action begins with s3:.");
-  }
-  to.actions = std::move(*actions);
   if (auto good = read_resources(from.value("Resource", Json()), bucket, to); !good) {
     return std::unexpected(good.error());
   }
+  if (auto good = read_actions(from.value("Action", Json()), bucket, to); !good) {
+    return std::unexpected(good.error());
+  }
   return to;
+}
+
+// Discarded where it is no JSON; `twice` is a field that one object has twice, of which a reader
+// would see one and not the other.
+Json read_json(std::string_view text, std::string& twice) {
+  std::vector<std::set<std::string>> open;
+  const auto look = [&](int, Json::parse_event_t event, Json& part) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.empty()) {
+      const std::string name = part.get<std::string>();
+      if (!open.back().insert(name).second) twice = name;
+    }
+    return true;
+  };
+  return Json::parse(text, look, false);
+}
+
+Answer<void> check_frame(const Json& document) {
+  for (const auto& [name, value] : document.items()) {
+    if (name == "Statement" || name == "Id") continue;
+    if (name != "Version") return malformed("A policy has no field " + name + '.');
+    if (value != "2012-10-17" && value != "2008-10-17") {
+      return malformed("Version is 2012-10-17 or 2008-10-17.");
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -137,8 +230,11 @@ bool matches_wildcard(std::string_view pattern, std::string_view text) {
 
 Answer<BucketPolicy> policy_of(std::string_view json, std::string_view bucket) {
   if (json.size() > kPolicyBytesMax || is_deep(json)) return malformed("The policy is too large.");
-  const Json document = Json::parse(json, nullptr, false);
+  std::string twice;
+  const Json document = read_json(json, twice);
   if (!document.is_object()) return malformed("The policy is no JSON object.");
+  if (!twice.empty()) return malformed(twice + " is there twice in one object.");
+  if (auto good = check_frame(document); !good) return std::unexpected(good.error());
   const auto statements = document.find("Statement");
   if (statements == document.end()) return malformed("Statement is missing.");
   BucketPolicy policy;
@@ -154,6 +250,7 @@ Answer<BucketPolicy> policy_of(std::string_view json, std::string_view bucket) {
 
 std::optional<bool> policy_says(const BucketPolicy& policy, std::string_view tenant,
                                 std::string_view action, std::string_view resource) {
+  const std::string asked = lowered(action);
   std::optional<bool> says;
   for (const PolicyStatement& one : policy.statements) {
     const bool who = one.anyone || (!tenant.empty() &&
@@ -162,11 +259,26 @@ std::optional<bool> policy_says(const BucketPolicy& policy, std::string_view ten
       return std::ranges::any_of(
           patterns, [&](const std::string& pattern) { return matches_wildcard(pattern, text); });
     };
-    if (!who || !fits(one.actions, action) || !fits(one.resources, resource)) continue;
+    if (!who || !fits(one.actions, asked) || !fits(one.resources, resource)) continue;
     if (!one.allows) return false;
     says = true;
   }
   return says;
+}
+
+std::shared_ptr<const BucketPolicy> PolicyBook::read(std::string_view json,
+                                                     std::string_view bucket) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto at = entries_.find(json);
+    if (at != entries_.end() && at->second.bucket == bucket) return at->second.policy;
+  }
+  auto policy = policy_of(json, bucket);
+  Entry entry{std::string(bucket), nullptr};
+  if (policy) entry.policy = std::make_shared<const BucketPolicy>(std::move(*policy));
+  const std::scoped_lock lock(mutex_);
+  if (entries_.size() >= kPoliciesKept) entries_.clear();
+  return entries_.insert_or_assign(std::string(json), std::move(entry)).first->second.policy;
 }
 
 }  // namespace orrery::s3server

@@ -1,6 +1,6 @@
-// Bucket policies as the protocol sets, shows and removes them, and what they, ACLs and quotas
-// allow a call to do.
+// Bucket policies as the protocol sets, shows and removes them.
 #include <algorithm>
+#include <set>
 
 #include "live/s3server/call.h"
 #include "live/s3server/policy.h"
@@ -10,13 +10,36 @@ namespace {
 
 const std::string kPolicy = "policy";
 
-bool is_owner(const Call& call, const Bucket& bucket) {
-  return call.who.tenant && call.who.tenant->id == bucket.owner;
+// Only its owner may touch a bucket's policy: who was granted that by the policy itself gets 405,
+// as S3 answers (API reference, GetBucketPolicy).
+Answer<Bucket> policy_bucket(Call& call) {
+  auto bucket = allowed_bucket(call, Need::own);
+  const bool owns = bucket && call.who.tenant && call.who.tenant->id == bucket->owner;
+  if (bucket && !owns) return refused("MethodNotAllowed");
+  return bucket;
+}
+
+// A name that no tenant has would make a statement that never applies.
+Answer<void> check_principals(Call& call, const BucketPolicy& policy) {
+  std::set<std::string> known;
+  const std::string base = row::tenant("");
+  const auto cursor = call.store.metadata().cursor();
+  for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
+    if (const auto tenant = decode_tenant(cursor->value())) known.insert(tenant->id);
+  }
+  if (auto state = cursor->state(); !state) return refused(state.error());
+  for (const PolicyStatement& one : policy.statements) {
+    for (const std::string& tenant : one.tenants) {
+      if (known.contains(tenant)) continue;
+      return refused("MalformedPolicy",
+                     "Invalid principal in policy: there is no tenant '" + tenant + "'.");
+    }
+  }
+  return {};
 }
 
 Answered set_policy(Call& call, const std::string& text) {
-  if (auto bucket = allowed_bucket(call, Need::own); !bucket)
-    return std::unexpected(bucket.error());
+  if (auto bucket = policy_bucket(call); !bucket) return std::unexpected(bucket.error());
   const auto done = call.store.change_bucket(call.s3.bucket, [&](Bucket& bucket) -> Answer<void> {
     std::erase_if(bucket.documents, [](const auto& d) { return d.first == kPolicy; });
     if (!text.empty()) bucket.documents.emplace_back(kPolicy, text);
@@ -28,52 +51,8 @@ Answered set_policy(Call& call, const std::string& text) {
 
 }  // namespace
 
-std::optional<bool> policy_rules(const Call& call, const Bucket& bucket, std::string_view action,
-                                 std::string_view key) {
-  const std::string_view text = net::header_of(bucket.documents, kPolicy);
-  if (text.empty()) return std::nullopt;
-  const auto policy = policy_of(text, bucket.name);
-  // One that cannot be read lets nobody but the owner in.
-  if (!policy) return is_owner(call, bucket) ? std::optional<bool>() : false;
-  const std::string resource = key.empty() ? bucket.name : bucket.name + '/' + std::string(key);
-  return policy_says(*policy, call.who.id(), action, resource);
-}
-
-Answer<Bucket> allowed_bucket(Call& call, Need need) {
-  auto bucket = call.store.bucket(call.s3.bucket);
-  if (!bucket) return bucket;
-  const auto says = policy_rules(call, *bucket, call.action, call.s3.key);
-  // An owner who has locked himself out can still mend his policy.
-  const bool mends = is_owner(call, *bucket) && call.action.ends_with("BucketPolicy");
-  if (says == false && !mends) return refused("AccessDenied");
-  if (says == true) return bucket;
-  if (auto may = check_bucket_access(call.who, *bucket, need); !may) {
-    return std::unexpected(may.error());
-  }
-  return bucket;
-}
-
-Answer<void> may_read(const Call& call, const Bucket& bucket, std::string_view key,
-                      const Version& version) {
-  const auto says = policy_rules(call, bucket, "s3:GetObject", key);
-  if (says == false) return refused("AccessDenied");
-  if (says == true) return {};
-  return check_object_access(call.who, bucket, version);
-}
-
-Answer<void> check_quota(Call& call, const Bucket& bucket, std::uint64_t bytes) {
-  const auto quota = call.setting.quota_of ? call.setting.quota_of(bucket.owner) : 0;
-  if (quota == 0) return {};
-  const auto owned = call.store.buckets(bucket.owner);
-  if (!owned) return std::unexpected(owned.error());
-  std::uint64_t used = 0;
-  for (const Bucket& one : *owned) used += call.store.usage().of(one.name).bytes;
-  if (used + bytes > quota) return refused("QuotaExceeded");
-  return {};
-}
-
 Answered get_policy(Call& call) {
-  const auto bucket = allowed_bucket(call, Need::own);
+  const auto bucket = policy_bucket(call);
   if (!bucket) return std::unexpected(bucket.error());
   const std::string_view text = net::header_of(bucket->documents, kPolicy);
   if (text.empty()) return refused("NoSuchBucketPolicy");
@@ -95,9 +74,10 @@ Answered get_policy_status(Call& call) {
 }
 
 Answered put_policy(Call& call) {
-  if (auto policy = policy_of(call.body, call.s3.bucket); !policy) {
-    return std::unexpected(policy.error());
-  }
+  if (auto bucket = policy_bucket(call); !bucket) return std::unexpected(bucket.error());
+  const auto policy = policy_of(call.body, call.s3.bucket);
+  if (!policy) return std::unexpected(policy.error());
+  if (auto good = check_principals(call, *policy); !good) return std::unexpected(good.error());
   return set_policy(call, call.body);
 }
 

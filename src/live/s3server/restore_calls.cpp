@@ -29,8 +29,8 @@ std::string restore_of(const Version& version, TimeMs now) {
 }
 
 Answered restore_object(Call& call) {
-  if (auto bucket = allowed_bucket(call, Need::own); !bucket)
-    return std::unexpected(bucket.error());
+  const auto bucket = allowed_bucket(call, Need::own);
+  if (!bucket) return std::unexpected(bucket.error());
   const auto document = s3::read_xml(call.body);
   if (!document || document->name != "RestoreRequest") return refused("MalformedXML");
   const auto days = parse_integer(document->text_of("Days"));
@@ -44,7 +44,7 @@ Answered restore_object(Call& call) {
         version.restored_until_ms = now + *days * call.setting.day_ms;
         return {};
       });
-  if (!changed) return std::unexpected(changed.error());
+  if (!changed) return std::unexpected(hidden(call, *bucket, changed.error()));
   return net::Response{.status = before ? 200 : 202, .content_type = ""};
 }
 

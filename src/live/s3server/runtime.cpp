@@ -1,6 +1,6 @@
 #include "live/s3server/runtime.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -9,18 +9,26 @@
 #include <utility>
 
 #include "core/base/digest.h"
+#include "core/base/text.h"
+#include "live/s3server/private_folder.h"
+#include "live/s3server/tenants.h"
+#include "live/store/codec.h"
 #include "live/store/sweep.h"
 
 namespace orrery::s3server {
 namespace {
 
-constexpr const char* kFirstTenant = "main";
 const std::string kKeyRow = "nkey";
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr TimeMs kPlaceMs = 1000;
 constexpr TimeMs kSweepMs = 5000;
 constexpr TimeMs kMeasureMs = 600'000;
+constexpr TimeMs kWitnessMs = 2000;
+constexpr TimeMs kBeatMs = 10'000;
+constexpr TimeMs kWellMs = 60'000;
+constexpr TimeMs kAsideMs = 3600'000;
+constexpr double kDayMs = 24 * 3600 * 1000.0;
 constexpr std::uint64_t kScrubBytesMin = 16u << 10;
 constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // in a week
 
@@ -30,6 +38,28 @@ std::unexpected<Diagnostics> store_fault(const std::string& folder, const Refuse
                .what = "the store cannot be opened: " + why.code + ' ' + why.message,
                .why = {},
                .fix = {}});
+}
+
+// Returns true if a Host header names this machine as its own processes do. Another name that leads
+// here is a page in a browser that had its own name resolve to 127.0.0.1, or a proxy for others.
+bool names_this_machine(std::string_view host) {
+  const bool bracketed = host.starts_with('[');
+  const auto end = bracketed ? host.find(']') : host.find(':');
+  const std::string name = lowered(host.substr(bracketed ? 1 : 0, end - (bracketed ? 1 : 0)));
+  const std::string_view port = end == host.npos ? "" : host.substr(end + (bracketed ? 1 : 0));
+  if (!port.empty() &&
+      (port.front() != ':' || port.find_first_not_of("0123456789", 1) != port.npos)) {
+    return false;
+  }
+  if (bracketed) return name == "::1";
+  return name == "localhost" ||
+         (name.starts_with("127.") && name.find_first_not_of("0123456789.") == name.npos);
+}
+
+// Not 0, and never set back.
+TimeMs steady_ms() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return 1 + std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
 // Letters and digits, as the keys of S3 are.
@@ -59,27 +89,55 @@ TimeMs wall_clock_ms() {
 
 Runtime::Runtime(const RuntimeOptions& options) : options_(options) {}
 
+StoreSetting Runtime::setting() {
+  StoreSetting to{.metadata = *opened_.metadata,
+                  .drives = opened_.drive_set(),
+                  .tiers = opened_.tiers,
+                  .now_ms = wall_clock_ms,
+                  .random_bytes = random_bytes,
+                  .keys = options_.keys,
+                  .hedger = hedger_.get()};
+  to.tiers.front().held_bytes_max = options_.held_bytes_max;
+  if (!options_.keeps_house) to.shared_grace_ms = 0;  // it is opened alone
+  to.run_after = opened_.run_after;
+  to.sweeps_whole = !options_.keeps_house;  // only a repair sweeps then
+  to.is_tight = [reserve = opened_.reserve] { return reserve->is_tight(); };
+  to.agrees = [this] {
+    const auto facts = store::facts_of(*opened_.metadata);
+    return facts && opened_.witnesses->agrees(*facts);
+  };
+  to.aside_ms = static_cast<std::uint64_t>(options_.aside_ms);
+  return to;
+}
+
+// Takes a number for this run, and tells the drives before anything is written to them.
+Answer<void> Runtime::begin() {
+  if (auto good = store_->open(); !good) return good;
+  if (const auto told = opened_.witnesses->begin(store_->epoch()); !told)
+    options_.log("no drive has noted the run: " + told.error().what);
+  return {};
+}
+
 Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   auto opened = open_store_folder(options.folder, options.tiers, to_hex(random_bytes(8)),
                                   options.replace_drives, options.s3,
-                                  {options.database, !options.keeps_house});
+                                  {.database = options.database,
+                                   .alone = !options.keeps_house,
+                                   .accepts_loss = options.accepts_loss});
   if (!opened) return std::unexpected(opened.error());
   std::unique_ptr<Runtime> made(new Runtime(options));
   made->opened_ = std::move(*opened);
-  StoreSetting setting{.metadata = *made->opened_.metadata,
-                       .drives = made->opened_.drive_set(),
-                       .tiers = made->opened_.tiers,
-                       .now_ms = wall_clock_ms,
-                       .random_bytes = random_bytes,
-                       .keys = options.keys,
-                       .hedger = made->hedger_.get()};
-  setting.tiers.front().held_bytes_max = options.held_bytes_max;
-  if (!options.keeps_house) setting.shared_grace_ms = 0;  // it is opened alone
-  made->store_ = std::make_unique<Store>(std::move(setting));
-  if (auto good = made->store_->open(); !good) return store_fault(options.folder, good.error());
+  for (Diagnostic& note : tighten_modes(options.folder, made->opened_)) {
+    made->opened_.notes.push_back(std::move(note));
+  }
+  made->store_ = std::make_unique<Store>(made->setting());
   if (auto good = made->store_->measure(); !good) return store_fault(options.folder, good.error());
   if (auto good = made->check_key(); !good) return std::unexpected(good.error());
-  if (auto good = made->set_tenants(); !good) return store_fault(options.folder, good.error());
+  if (auto good = made->begin(); !good) return store_fault(options.folder, good.error());
+  if (auto good = made->take_tenants(); !good) return store_fault(options.folder, good.error());
+  if (auto good = made->look_at_policies(); !good) {
+    return store_fault(options.folder, good.error());
+  }
   GatewaySetting gateway = options.gateway;
   gateway.quota_of = [quotas = made->quotas_](std::string_view tenant) {
     const auto at = quotas.find(std::string(tenant));
@@ -113,6 +171,7 @@ Result<void> Runtime::check_key() {
                  .why = "what is there could not be read, and what is new would be in the clear",
                  .fix = "name it with --key-file or --key-command"});
   }
+  if (auto good = check_master_keys(*store_, options_.folder); !good) return good;
   if (current.empty() || *last == current) return {};
   const auto done = opened_.metadata->commit({.changes = {{kKeyRow, current}}});
   if (!done) return store_fault(options_.folder, refusal_of(done.error()));
@@ -120,58 +179,118 @@ Result<void> Runtime::check_key() {
 }
 
 // Those who are no longer named lose their keys; what they put stays.
-Answer<void> Runtime::set_tenants() {
-  Metadata& metadata = *opened_.metadata;
-  Commit commit;
-  const std::string base = row::tenant("");
-  const auto cursor = metadata.cursor();
-  for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
-    const auto tenant = decode_tenant(cursor->value());
-    if (!tenant) continue;
-    if (options_.tenants && tenant->id != kFirstTenant) {
-      commit.changes.push_back({std::string(cursor->key()), std::nullopt});
-    } else {
-      quotas_[tenant->id] = tenant->quota_bytes;
-    }
+Answer<void> Runtime::take_tenants() {
+  auto set = set_tenants(*store_, {options_.tenants, options_.keeps_house});
+  if (!set) return std::unexpected(set.error());
+  quotas_ = std::move(set->quotas);
+  if (!options_.keeps_house) return {};
+  const auto note = [&](std::string code, std::string what, std::string why, std::string fix) {
+    opened_.notes.push_back({.severity = Severity::warning,
+                             .code = std::move(code),
+                             .place = {options_.folder},
+                             .what = std::move(what),
+                             .why = std::move(why),
+                             .fix = std::move(fix)});
+  };
+  if (!options_.tenants && !set->stayed.empty()) {
+    note("store.tenants",
+         fmt::format("tenants of an earlier --tenants file still have access: {}",
+                     fmt::join(set->stayed, ", ")),
+         "without --tenants they stay as they were",
+         "name the file again, or an empty one to shut them out");
   }
-  if (auto state = cursor->state(); !state) return refused(state.error());
-  for (const Tenant& tenant : options_.tenants.value_or(std::vector<Tenant>{})) {
-    commit.changes.push_back({row::tenant(tenant.access_key), encode(tenant)});
-    quotas_[tenant.id] = tenant.quota_bytes;
+  const bool others = !set->stayed.empty() || (options_.tenants && !options_.tenants->empty());
+  if (others && options_.keys.current.empty()) {
+    note("store.clear-secrets", "the tenants' secret keys stand in the metadata in the clear",
+         "the store has no master key; whoever can read its files has them",
+         "give one with --key-file or --key-command");
   }
-  if (commit.changes.empty()) return {};
-  if (const auto done = metadata.commit(commit); !done) return refused(done.error());
+  if (set->unread > 0) {
+    note("store.key", fmt::format("the secrets of {} tenants cannot be opened", set->unread),
+         "they are sealed with a key that was not given", "give that key too, behind the first");
+  }
+  if (set->sealed == 0) return {};
+  note("store.sealed",
+       fmt::format("the secrets of {} tenants were sealed with the key {}", set->sealed,
+                   options_.keys.current),
+       "before they stood in the metadata in the clear, or under another key", {});
+  // What cannot be taken off the disk now goes when the engine merges its tables.
+  if (auto gone = opened_.metadata->forget_before(row::tenant("")); !gone) {
+    options_.log("earlier rows of tenants are still on the disk: " + gone.error().what);
+  }
+  return {};
+}
+
+// Of a store that took more than this program does: a policy that cannot be read shuts others out.
+Answer<void> Runtime::look_at_policies() {
+  const auto buckets = store_->buckets("");
+  if (!buckets) return std::unexpected(buckets.error());
+  for (const Bucket& bucket : *buckets) {
+    const std::string_view text = net::header_of(bucket.documents, "policy");
+    if (text.empty()) continue;
+    const auto policy = policy_of(text, bucket.name);
+    if (policy) continue;
+    opened_.notes.push_back({.severity = Severity::warning,
+                             .code = "store.policy",
+                             .place = {options_.folder},
+                             .what = "the policy of bucket " + bucket.name +
+                                     " is not understood: " + policy.error().message,
+                             .why = "nobody but the bucket's owner is let in by it",
+                             .fix = "put a policy that S3 would take, or delete it"});
+  }
   return {};
 }
 
 Runtime::~Runtime() {
-  if (!store_ || store_->epoch() == 0) return;
+  if (!store_) return;
   mover_.reset();
   if (house_.joinable()) {
     house_.request_stop();
     house_.join();
   }
-  if (auto ended = end_run(*store_); !ended) options_.log("the run could not be ended in order");
+  if (store_->epoch() != 0) {
+    if (auto ended = end_run(*store_); !ended) {
+      options_.log("the run could not be ended in order: " + ended.error().message);
+      return;
+    }
+  }
+  scrubber_.reset();
+  gateway_.reset();
+  store_.reset();
+  seal_store_folder(opened_);
 }
 
 Result<Runtime::FirstKeys> Runtime::first_tenant(const std::string& access_key,
                                                  const std::string& secret_key) {
   FirstKeys keys{access_key, secret_key, false};
   Metadata& metadata = *opened_.metadata;
+  Commit commit;
+  std::optional<Tenant> before;
+  const std::string base = row::tenant("");
+  const auto cursor = metadata.cursor();
+  for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
+    const auto in_row = decode_tenant(cursor->value());
+    if (!in_row) continue;
+    if (!before) before = opened_tenant(*in_row, options_.keys);
+    // Keys that are given replace those of an earlier run: a key that leaked can be changed.
+    if (in_row->id != kFirstTenant || in_row->access_key == access_key) continue;
+    commit.changes.push_back({std::string(cursor->key()), std::nullopt});
+  }
+  if (auto state = cursor->state(); !state) {
+    return store_fault(options_.folder, refusal_of(state.error()));
+  }
   if (access_key.empty()) {
-    const auto cursor = metadata.cursor();
-    cursor->seek(row::tenant(""));
-    const bool any = cursor->valid() && cursor->key().starts_with(row::tenant(""));
-    if (const auto tenant = any ? decode_tenant(cursor->value()) : std::nullopt) {
-      return FirstKeys{tenant->access_key, tenant->secret_key, false};
-    }
+    if (before) return FirstKeys{before->access_key, before->secret_key, false};
     keys = {fresh_key(20), fresh_key(40), true};
+    commit.changes.clear();
   }
   const Tenant tenant{.access_key = keys.access_key,
                       .secret_key = keys.secret_key,
-                      .id = kFirstTenant,
-                      .name = kFirstTenant};
-  const auto done = metadata.commit({.changes = {{row::tenant(keys.access_key), encode(tenant)}}});
+                      .id = std::string(kFirstTenant),
+                      .name = std::string(kFirstTenant)};
+  commit.changes.push_back(
+      {row::tenant(keys.access_key), tenant_row(tenant, options_.keys, random_bytes(16))});
+  const auto done = metadata.commit(commit);
   if (!done) return store_fault(options_.folder, refusal_of(done.error()));
   return keys;
 }
@@ -195,6 +314,10 @@ net::Response Runtime::own_answer(const net::Request& request) {
   const std::string_view path = net::path_of(request);
   if (path == "/-/health") return {.body = "good\n"};
   if (!near && !options_.metrics_for_all) return {.status = 403, .body = "not from there\n"};
+  if (!options_.metrics_for_all && !names_this_machine(request.header("Host"))) {
+    return {.status = 421,
+            .body = "ask for 127.0.0.1 or localhost, or start with --open-metrics\n"};
+  }
   if (path == "/-/metrics") {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
             .body = metrics_text(status())};
@@ -218,7 +341,7 @@ net::Service Runtime::service() {
 void Runtime::collect(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto gone = store_->collect();
-    if (!gone) return options_.log("garbage could not be collected: " + gone.error().message);
+    if (!gone) return complain("garbage could not be collected: " + gone.error().message);
     if (*gone == 0) return;
   }
 }
@@ -235,7 +358,7 @@ void Runtime::scrub() {
   }
   const ScrubCounts before = scrubber_->counts();
   const auto more = scrubber_->step(scrub_bytes_);
-  if (!more) return options_.log("the scrubber stopped: " + more.error().message);
+  if (!more) return complain("the scrubber stopped: " + more.error().message);
   const ScrubCounts& now = scrubber_->counts();
   {
     const std::scoped_lock lock(scrub_mutex_);
@@ -248,28 +371,29 @@ void Runtime::scrub() {
 
 // Where others share the metadata: this run lives, and leads or does not.
 void Runtime::keep_place() {
-  const TimeMs now = wall_clock_ms();
+  const TimeMs now = steady_ms();
   if (now - kept_place_ms_ < kPlaceMs) return;
   kept_place_ms_ = now;
   const std::uint64_t before = store_->epoch();
   if (const auto good = store_->renew(); !good) {
     leads_ = false;
-    return options_.log("the gateway's place could not be kept: " + good.error().message);
+    return complain("the gateway's place could not be kept: " + good.error().message);
   }
   if (store_->epoch() != before) {
     options_.log("others took this gateway for dead: what was under way is refused");
+    (void)opened_.witnesses->begin(store_->epoch());
   }
   const auto leads = opened_.metadata->leads();
   leads_ = leads && *leads;
   if (now - measured_ms_ < kMeasureMs) return;
   measured_ms_ = now;
   if (const auto good = store_->measure(); !good) {
-    options_.log("the buckets could not be measured: " + good.error().message);
+    complain("the buckets could not be measured: " + good.error().message);
   }
 }
 
 void Runtime::sweep(const std::stop_token& stop) {
-  const TimeMs now = wall_clock_ms();
+  const TimeMs now = steady_ms();
   const bool first = swept_ms_ == 0;
   if (!first && now - swept_ms_ < kSweepMs) return;
   swept_ms_ = now;
@@ -280,33 +404,90 @@ void Runtime::sweep(const std::stop_token& stop) {
     if (!before || !seen_dead_) return;
     seen_dead_ = false;
   }
-  if (const auto swept = sweep_orphans(*store_, [&] { return stop.stop_requested(); }); !swept) {
-    options_.log("the sweep failed: " + swept.error().message);
-  } else if (swept->removed > 0) {
-    options_.log(fmt::format("{} files of a run that died were removed", swept->removed));
+  const auto swept = sweep_orphans(*store_, [&] { return stop.stop_requested(); });
+  if (!swept) return complain("the sweep failed: " + swept.error().message);
+  if (swept->set_aside > 0) {
+    options_.log(
+        fmt::format("{} files of a run that died were set aside: no object names them; they are "
+                    "removed once the store has been well for {:.1f} days",
+                    swept->set_aside, static_cast<double>(options_.aside_ms) / kDayMs));
+  }
+  for (const std::string& what : swept->says) options_.log(what);
+  if (swept->kept > 0) {
+    complain(
+        fmt::format("ATTENTION: {} files are whole objects that no row names; rows were lost. "
+                    "Nothing of them is removed; `orrery store fsck` lists them",
+                    swept->kept));
+  }
+}
+
+void Runtime::complain(const std::string& what) {
+  is_well_ = false;
+  options_.log(what);
+}
+
+// What the metadata have is noted on the drives; where gateways share them, the leader counts.
+void Runtime::keep_witness() {
+  const TimeMs now = steady_ms();
+  if (now - witnessed_ms_ < kWitnessMs) return;
+  witnessed_ms_ = now;
+  if (opened_.metadata->is_shared() && leads_ && now - beaten_ms_ >= kBeatMs) {
+    beaten_ms_ = now;
+    const std::string key = row::fact("beat");
+    const auto before = opened_.metadata->get(key);
+    if (!before) return;
+    const std::uint64_t beat = (*before ? store::from_big_endian(**before) : 0) + 1;
+    const auto done = opened_.metadata->commit(
+        {.expects = {{key, *before}}, .changes = {{key, store::big_endian(beat)}}});
+    if (done && *done) opened_.witnesses->note(beat);
+  }
+  opened_.witnesses->keep();
+}
+
+// Counts the minutes in which nothing failed and all drives were there, and removes what has been
+// aside for long enough of them.
+void Runtime::keep_health(const std::stop_token& stop) {
+  const TimeMs now = steady_ms();
+  if (now - well_ms_ < kWellMs) return;
+  const TimeMs passed = now - std::exchange(well_ms_, now);
+  const bool all_there = std::ranges::all_of(
+      opened_.drives, [](const auto& of) { return of.second && of.second->space(); });
+  if (is_well_.exchange(true) && all_there)
+    (void)add_well(*store_, static_cast<std::uint64_t>(passed));
+  if (now - aside_ms_ < kAsideMs && aside_ms_ != 0) return;
+  aside_ms_ = now;
+  const auto aside = tend_aside(*store_, [&] { return stop.stop_requested(); });
+  if (!aside) return complain("files set aside could not be looked at: " + aside.error().message);
+  if (aside->brought_back + aside->removed > 0) {
+    options_.log(fmt::format("of the files set aside {} came back and {} were removed",
+                             aside->brought_back, aside->removed));
   }
 }
 
 void Runtime::keep_house(const std::stop_token& stop) {
   const bool shared = opened_.metadata->is_shared();
   leads_ = !shared;
-  measured_ms_ = wall_clock_ms();
+  measured_ms_ = steady_ms();
+  well_ms_ = steady_ms();
   const TimeMs day = options_.gateway.day_ms;
   const TimeMs period = std::clamp<TimeMs>(day / 100, kTick.count(), kLifecycleMostMs);
-  TimeMs next = wall_clock_ms() + period;
+  TimeMs next = steady_ms() + period;
   std::mutex mutex;
   std::condition_variable_any wake;
   while (!stop.stop_requested()) {
     if (shared) keep_place();
+    if (!shared) opened_.reserve->tend();
+    keep_witness();
     if (leads_) {
       if (shared || swept_ms_ == 0) sweep(stop);
       collect(stop);
       scrub();
+      keep_health(stop);
     }
-    if (leads_ && wall_clock_ms() >= next) {
+    if (leads_ && steady_ms() >= next) {
       const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); });
-      if (!run) options_.log("the lifecycle run failed: " + run.error().message);
-      next = wall_clock_ms() + period;
+      if (!run) complain("the lifecycle run failed: " + run.error().message);
+      next = steady_ms() + period;
     }
     std::unique_lock lock(mutex);
     wake.wait_for(lock, stop, kTick, [] { return false; });

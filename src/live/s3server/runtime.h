@@ -4,10 +4,11 @@
 // sweeps once after the start what an earlier run left behind, and carries out the lifecycle rules,
 // a hundredth of a day apart and a minute at the most. A second one moves objects between tiers
 // (mover.h). What fails is logged and tried again. The
-// destructor stops the thread and marks the run as ended in order; a run that dies is swept after
-// by the next. Where several gateways share the metadata, the one that leads keeps house, sweeps
-// after those that die, and each says every second that it lives and counts anew what buckets hold
-// every ten minutes.
+// destructor stops the thread, marks the run as ended in order and seals the folder
+// (store_folder.h); a run that dies is swept after by the next. What the thread times it times by a
+// clock that nobody sets. Where several gateways share the metadata, the one that leads keeps
+// house, sweeps after those that die, and each says every second that it lives and counts anew what
+// buckets hold every ten minutes.
 #pragma once
 
 #include <thread>
@@ -36,6 +37,9 @@ struct RuntimeOptions {
   std::string database = {};  // of a new store whose metadata several gateways share
   bool keeps_house = true;
   bool replace_drives = false;
+  bool accepts_loss = false;  // opens metadata that have lost commits (repair, once it was asked)
+  // So long files that no row names are kept aside, in time that the store was well.
+  TimeMs aside_ms = 7 * 24 * 3600 * TimeMs{1000};
   std::function<void(const std::string&)> log;
 };
 
@@ -49,8 +53,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // The keys of the first tenant: these, or where they are empty those of an earlier run, or fresh
-  // ones (`made`).
+  // The keys of the first tenant: these, in place of those of an earlier run; or where they are
+  // empty those of an earlier run, or fresh ones (`made`).
   struct FirstKeys {
     std::string access_key;
     std::string secret_key;
@@ -69,10 +73,17 @@ class Runtime {
  private:
   explicit Runtime(const RuntimeOptions& options);
   Result<void> check_key();
-  Answer<void> set_tenants();
+  Answer<void> take_tenants();
+  Answer<void> look_at_policies();
   net::Response own_answer(const net::Request& request);
+  StoreSetting setting();
+  Answer<void> begin();
+  // Logs a fault of the house: the store is not well for this minute.
+  void complain(const std::string& what);
   void keep_house(const std::stop_token& stop);
   void keep_place();
+  void keep_witness();
+  void keep_health(const std::stop_token& stop);
   void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
   void scrub();
@@ -92,6 +103,11 @@ class Runtime {
   TimeMs swept_ms_ = 0;
   bool seen_dead_ = false;
   TimeMs kept_place_ms_ = 0;
+  TimeMs witnessed_ms_ = 0;
+  TimeMs beaten_ms_ = 0;
+  TimeMs well_ms_ = 0;   // when the time that the store was well was counted last
+  TimeMs aside_ms_ = 0;  // when the files that are set aside were looked at last
+  std::atomic<bool> is_well_ = true;
   std::unique_ptr<Mover> mover_;
   std::jthread house_;
 };

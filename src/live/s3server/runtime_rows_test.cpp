@@ -8,6 +8,7 @@
 
 #include "live/s3server/runtime.h"
 #include "live/store/folder_drive.h"
+#include "live/store/rocks_metadata.h"
 
 namespace orrery::s3server::runtime_rows_tests {
 namespace {
@@ -25,6 +26,7 @@ class RuntimeRows : public testing::Test {
     std::filesystem::create_directories(folder + "/hot/data");
     std::ofstream(folder + "/hot/drive") << store::mark_text({"id", "hot-0"});
     std::ofstream(folder + "/store") << store::store_text("id", {{.name = "hot"}});
+    EXPECT_TRUE(store::open_rocks_metadata(folder + "/metadata"));
   }
   ~RuntimeRows() override { std::filesystem::remove_all(folder); }
   std::unique_ptr<Runtime> opened() {

@@ -80,13 +80,15 @@ class RuntimeTest : public testing::Test {
     return runtime.service().answer(request);
   }
   static net::Response page(Runtime& runtime, const std::string& target, const std::string& peer) {
-    const net::Request request{.target = target, .peer = peer};
+    const net::Request request{
+        .target = target, .headers = {{"Host", "127.0.0.1:8118"}}, .peer = peer};
     net::Response response = runtime.service().answer(request);
     return response.later ? response.later() : response;
   }
   std::size_t files(const std::string& tier) const {
     std::size_t count = 0;
-    for (const auto& at : std::filesystem::recursive_directory_iterator(folder + '/' + tier)) {
+    for (const auto& at :
+         std::filesystem::recursive_directory_iterator(folder + '/' + tier + "/data")) {
       count += at.is_regular_file() && at.path().filename().string().find('.') != std::string::npos;
     }
     return count;
@@ -247,11 +249,15 @@ TEST_F(RuntimeTest, a_run_sweeps_once_after_those_before_it) {
     ASSERT_TRUE(writer.append(std::string(20'000, 'x')));
     ASSERT_TRUE(writer.finish());  // and no commit names it
   }
-  EXPECT_EQ(files("hot"), 1u);
+  ASSERT_EQ(files("hot"), 1u);
+  // A run that ends in order leaves no whole object without a row: that would be told and kept.
+  for (const auto& at : std::filesystem::recursive_directory_iterator(folder + "/hot/data")) {
+    if (at.is_regular_file()) std::filesystem::resize_file(at.path(), 10);
+  }
   const auto runtime = opened();
   ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
   ASSERT_TRUE(soon([&] {
-    return heard().find("1 files of a run that died were removed") != said.npos;
+    return heard().find("1 files of a run that died were set aside") != said.npos;
   })) << heard();
 }
 

@@ -14,6 +14,19 @@ Extent extent_of(const PayloadEnd& end, const std::optional<Blob>& blob) {
   return {id, end.size, etag_of(end, id), end.checksum.value};
 }
 
+// Whether an object may be put so, before its first byte is taken.
+Answer<void> check_begin(Call& call, const Bucket& bucket) {
+  if (auto may = check_header_rights(call, bucket); !may) return may;
+  const WriteCondition condition = write_condition_of(call.raw);
+  if (auto may = may_compare(call, bucket, call.s3.key, condition); !may) return may;
+  const auto head = call.store.find(call.s3.bucket, call.s3.key, std::nullopt);
+  const auto now = head ? std::optional(*head) : std::nullopt;
+  if (auto good = check_condition(condition, now); !good) {
+    return std::unexpected(hidden(call, bucket, good.error()));
+  }
+  return {};
+}
+
 void add_checksum(net::Response& response, const Checksum& checksum) {
   if (const auto kind = sum_kind_of(checksum.algorithm)) {
     response.headers.emplace_back(header_name_of(*kind), checksum.value);
@@ -36,9 +49,8 @@ Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
   auto plan = payload_plan_of(call.raw, call.who, call.setting.quick_etag_bytes);
   if (!plan) return std::unexpected(plan.error());
   if (plan->length.value_or(0) > kPutBytesMax) return refused("EntityTooLarge");
-  if (auto room = check_quota(call, *bucket, plan->length.value_or(0)); !room) {
-    return std::unexpected(room.error());
-  }
+  auto room = hold_quota(call, *bucket, plan->length.value_or(0));
+  if (!room) return std::unexpected(room.error());
   auto draft = draft_of(call, *bucket);
   if (!draft) return std::unexpected(draft.error());
   std::optional<Upload> upload;
@@ -56,12 +68,8 @@ Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
       return refused("InvalidRequest", "The upload was begun with another checksum algorithm.");
     }
     if (!plan->sum) plan->sum = wanted;
-  } else {
-    const auto head = call.store.find(call.s3.bucket, call.s3.key, std::nullopt);
-    const auto now = head ? std::optional(*head) : std::nullopt;
-    if (auto good = check_condition(write_condition_of(call.raw), now); !good) {
-      return std::unexpected(good.error());
-    }
+  } else if (auto good = check_begin(call, *bucket); !good) {
+    return std::unexpected(good.error());
   }
   BlobWriter writer = call.store.writer(tier_of_class(draft->storage_class).value_or("hot"),
                                         plan->length.value_or(0));
@@ -71,6 +79,7 @@ Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
   made->draft_ = std::move(*draft);
   made->upload_ = std::move(upload);
   made->part_ = static_cast<std::uint64_t>(part);
+  made->room_ = std::move(*room);
   return made;
 }
 
@@ -78,7 +87,8 @@ Answer<void> ObjectUpload::take(std::string_view piece) {
   return reader_.take(piece, [this](std::string_view bytes) -> Answer<void> {
     if (auto done = writer_.append(bytes); !done) return refused(done.error());
     if (writer_.size() > kPutBytesMax) return refused("EntityTooLarge");
-    return {};
+    // Of a length that was not announced.
+    return room_ ? room_->extend_to(writer_.size()) : Answer<void>();
   });
 }
 
@@ -91,7 +101,9 @@ Answered ObjectUpload::finish() {
     if (!written) return refused(written.error());
     blob = std::move(*written);
   }
-  return upload_ ? finish_part(*end, blob) : finish_object(*end, blob);
+  auto answered = upload_ ? finish_part(*end, blob) : finish_object(*end, blob);
+  room_.reset();  // what was put is counted
+  return answered;
 }
 
 Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<Blob>& blob) {
@@ -107,7 +119,7 @@ Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<
   // Of an undecided commit the bytes stay: the next run sweeps them where nothing came to name
   // them.
   kept_ = put || put.error().undecided;
-  if (!put) return std::unexpected(put.error());
+  if (!put) return std::unexpected(hidden(call_, bucket_, put.error()));
   net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(put->etag)}}};
   if (put->id != "null") response.headers.emplace_back("x-amz-version-id", put->id);
   add_checksum(response, put->checksum);

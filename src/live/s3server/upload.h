@@ -35,6 +35,7 @@ class ObjectUpload {
   std::uint64_t part_ = 0;
   PayloadReader reader_;
   BlobWriter writer_;
+  std::unique_ptr<QuotaBook::Hold> room_;  // null: there is no quota
   bool kept_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "live/store/blob.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -38,6 +39,20 @@ std::string shard_header(const Blob& blob, int shard) {
   return text + crc_text(block_crc(text, 0xffffffffu));
 }
 
+// What is said when no drive is left to take a shard: which are away.
+Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
+  std::string away;
+  std::size_t there = 0;
+  for (const std::string& name : tier.drives) {
+    const auto found = drives.find(name);
+    const bool is_there = found != drives.end() && found->second != nullptr;
+    there += is_there ? 1 : 0;
+    if (!is_there) away += (away.empty() ? "" : ", ") + name;
+  }
+  return {PortFault::busy, fmt::format("tier {} writes to {} drives and has {}; away: {}",
+                                       tier.name, tier.plan.total(), there, away)};
+}
+
 }  // namespace
 
 std::string shard_name(std::string_view blob, int shard, std::uint64_t revision) {
@@ -72,6 +87,7 @@ BlobWriter::BlobWriter(const DriveSet& drives, const Tier& tier, std::string id,
   blob_.key_id = keys.current;
   if (!keys.current.empty()) cipher_.emplace(keys.keys.at(keys.current), blob_.id);
   candidates_ = tier.drives;
+  why_ = too_few_drives(drives, tier);
   if (candidates_.empty()) return;
   const auto turn = static_cast<std::ptrdiff_t>(first % candidates_.size());
   std::ranges::rotate(candidates_, candidates_.begin() + turn);
@@ -265,6 +281,7 @@ Outcome<DriveFile*> BlobReader::file(int shard) {
   const ShardPlace& place = blob_.shards[at];
   const auto drive = drives_.find(place.drive);
   if (drive == drives_.end() || !drive->second) {
+    if (!place.drive.empty()) away_.insert(place.drive);
     return fault(PortFault::missing,
                  "the drive of shard " + std::to_string(shard) + " is not there");
   }
@@ -322,6 +339,10 @@ Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
   note_lost(shard, own.error(), busy);
   if (auto made = from_others(shard, stripe, [](int) { return true; }, busy)) return *made;
   if (busy) return std::unexpected(*busy);
+  if (!away_.empty()) {
+    return fault(PortFault::busy,
+                 fmt::format("drives of blob {} are away: {}", blob_.id, fmt::join(away_, ", ")));
+  }
   return fault(PortFault::corrupt,
                fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
 }

@@ -16,8 +16,9 @@
 //
 // A writer that ends without finish() leaves files that nothing refers to; they are collected
 // (collector.h). A reader checks every block; where one is missing or wrong it takes the others and
-// says so (`damaged`), and a rebuild makes it anew (rebuild.h). With fewer than k good blocks of a
-// stripe it says `corrupt`, and never gives bytes that are not the object's.
+// says so (`damaged`), and a rebuild makes it anew (mend.h). With fewer than k good blocks of a
+// stripe it says `corrupt`, or `busy` where drives are away that may have them, and never gives
+// bytes that are not the object's.
 #pragma once
 
 #include <deque>
@@ -104,7 +105,7 @@ class BlobWriter {
   std::uint64_t expected_ = 0;  // 0: it is not known
   std::uint64_t stripes_ = 0;
   std::size_t lost_ = 0;
-  Fault why_ = {PortFault::failed, "too few drives are there"};  // no drive took the last shard
+  Fault why_;  // no drive took the last shard
   bool opened_ = false;
 };
 
@@ -159,8 +160,9 @@ class BlobReader {
   std::vector<std::shared_ptr<DriveFile>> files_;
   std::map<int, std::shared_ptr<const SlowRead>> slow_;  // by shard: its file is in use
   std::set<int> damaged_;
-  std::string stripe_;   // the one that was read in part
-  std::string scratch_;  // a block with its checksum
+  std::set<std::string> away_;  // drives that are not there
+  std::string stripe_;          // the one that was read in part
+  std::string scratch_;         // a block with its checksum
   std::optional<s3::BlockCipher> cipher_;
   std::optional<std::uint64_t> loaded_;
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/simulated_drive_fixture.h"
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "core/base/digest.h"
-#include "live/s3/hash.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/s3/hash.h"
 #include "live/store/simulated_drive_fixture.h"
 #include "live/store/storage_class.h"
 #include "live/store/store.h"

@@ -10,6 +10,10 @@
 //
 // Threads. All calls of a Drive from any thread; those of a file from one at a time.
 //
+// Besides its files a drive keeps a note of a few lines (witness.h), and files that no row names
+// any more are set aside on it: they are listed apart, open() still finds them, and they come back
+// or are removed later (sweep.h).
+//
 // Live: folder_drive.h, s3_drive.h, rados_drive.h. Simulated: simulated_drive_fixture.h, which
 // tears, loses, flips and fills.
 #pragma once
@@ -57,6 +61,12 @@ struct DriveSpace {
   std::uint64_t free_bytes = 0;
 };
 
+// A file that was set aside.
+struct AsideFile {
+  std::string name;
+  std::uint64_t since_ms = 0;  // of the store's healthy time (sweep.h), when it was set aside
+};
+
 class Drive {
  public:
   virtual ~Drive() = default;
@@ -65,6 +75,30 @@ class Drive {
   virtual Outcome<void> remove(const std::string& name) = 0;  // good where there is none
   virtual Outcome<std::vector<std::string>> list() = 0;       // in no order
   virtual Outcome<DriveSpace> space() = 0;
+
+  // Returns what the note said last; `missing` if there is none.
+  virtual Outcome<std::string> note() { return fault(PortFault::missing, "the drive has no note"); }
+  // Replaces the note as a whole. If it is not `durable` it outlives this process, but perhaps not
+  // a power cut.
+  virtual Outcome<void> set_note(std::string_view text, bool durable) {
+    (void)text, (void)durable;
+    return fault(PortFault::failed, "the drive keeps no note");
+  }
+  // Sets a file aside and writes down `origin`, a line for people; good if it is aside already.
+  virtual Outcome<void> set_aside(const AsideFile& file, const std::string& origin) {
+    (void)file, (void)origin;
+    return fault(PortFault::failed, "the drive cannot set files aside");
+  }
+  virtual Outcome<std::vector<AsideFile>> aside() { return std::vector<AsideFile>{}; }
+  // Undoes set_aside().
+  virtual Outcome<void> bring_back(const AsideFile& file) {
+    (void)file;
+    return fault(PortFault::missing, "nothing is set aside");
+  }
+  virtual Outcome<void> remove_aside(const AsideFile& file) {
+    (void)file;
+    return {};
+  }
   // On another machine: what is there is looked for, and read only where it is wanted.
   virtual bool is_remote() const { return false; }
 };

@@ -79,7 +79,7 @@ TEST_F(EdgesTest, a_text_that_the_disk_does_not_take_leaves_the_one_before) {
 
 TEST_F(EdgesTest, a_drive_says_what_it_does_not_take) {
   mark(folder, {"s", "d"});
-  auto drive = open_folder_drive(folder, {"s", "d"}, false);
+  auto drive = open_folder_drive(folder, {"s", "d"}, Marking::refuse);
   ASSERT_TRUE(drive);
   auto file = (*drive)->create("name.00.0");
   ASSERT_TRUE(file);
@@ -95,7 +95,7 @@ TEST_F(EdgesTest, a_drive_says_what_it_does_not_take) {
 
 TEST_F(EdgesTest, a_drive_whose_folders_are_gone_says_so) {
   mark(folder, {"s", "d"});
-  auto drive = open_folder_drive(folder, {"s", "d"}, false);
+  auto drive = open_folder_drive(folder, {"s", "d"}, Marking::refuse);
   ASSERT_TRUE(drive && (*drive)->create("name.00.0"));
   const auto listed = (*drive)->list();
   ASSERT_FALSE(listed);
@@ -105,10 +105,10 @@ TEST_F(EdgesTest, a_drive_whose_folders_are_gone_says_so) {
   EXPECT_FALSE((*drive)->space());
   const auto made = (*drive)->create("other.00.0");
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().kind, PortFault::missing);
+  EXPECT_EQ(made.error().kind, PortFault::busy) << "the drive is away";
   EXPECT_TRUE((*drive)->remove("name.00.0")) << "there is none";
   ASSERT_TRUE(write_durably(folder, "a file"));
-  const auto none = open_folder_drive(folder, {"s", "d"}, true);
+  const auto none = open_folder_drive(folder, {"s", "d"}, Marking::make);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().front().what, StartsWith("no drive can be made here: "));
 }
@@ -136,6 +136,7 @@ TEST_F(EdgesTest, a_store_that_cannot_be_made_or_upgraded_says_why) {
                             "orrery-store 3\nid id\ntier hot 1+0\n"
                             "drive hot-0 hot\n"));
   std::filesystem::create_directories(folder + "/c/store.new");
+  ASSERT_TRUE(open_rocks_metadata(folder + "/c/metadata"));
   const auto old = open_store_folder(folder + "/c", tiers, "id");
   ASSERT_FALSE(old);
   EXPECT_EQ(old.error().front().what, "the store cannot be upgraded: Is a directory");

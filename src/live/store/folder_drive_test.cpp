@@ -28,7 +28,7 @@ class FolderDriveTest : public testing::Test {
 };
 
 TEST_F(FolderDriveTest, a_file_is_read_as_it_was_written_from_any_offset) {
-  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, Marking::make);
   ASSERT_TRUE(drive);
   std::string all;
   {
@@ -74,7 +74,7 @@ TEST_F(FolderDriveTest, a_file_is_read_as_it_was_written_from_any_offset) {
 
 // Large files are handed to the disk stretch by stretch, beside the writing.
 TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written_whatever_its_pieces) {
-  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, Marking::make);
   ASSERT_TRUE(drive);
   for (const std::size_t size : {std::size_t{1} << 20, (std::size_t{1} << 20) + 1,
                                  (std::size_t{2} << 20) - 64, (std::size_t{5} << 20) + 777}) {
@@ -104,7 +104,7 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written_whatever_its_piec
 // Blocks and their checksums end anywhere; the file system is given whole pages of them, and what
 // is left over when the file is synced.
 TEST_F(FolderDriveTest, a_file_grows_by_whole_pages_until_it_is_synced) {
-  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, Marking::make);
   ASSERT_TRUE(drive);
   auto file = (*drive)->create("x");
   ASSERT_TRUE(file);
@@ -142,7 +142,7 @@ std::uint64_t taken_of(const std::string& folder, const std::string& name) {
 }
 
 TEST_F(FolderDriveTest, what_is_expected_takes_room_as_it_comes_and_none_is_left_over) {
-  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, Marking::make);
   ASSERT_TRUE(drive);
   constexpr std::uint64_t kMib = 1u << 20;
   const std::string mib(kMib, 'm');
@@ -169,7 +169,7 @@ TEST_F(FolderDriveTest, what_is_expected_takes_room_as_it_comes_and_none_is_left
 }
 
 TEST_F(FolderDriveTest, a_large_file_that_does_not_fit_is_refused) {
-  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, Marking::make);
   ASSERT_TRUE(drive);
   auto file = (*drive)->create("a.00.0");
   ASSERT_TRUE(file);
@@ -193,7 +193,7 @@ TEST_F(FolderDriveTest, a_large_file_that_does_not_fit_is_refused) {
 
 // The place of a file is part of the format: it must be found by every later program.
 TEST_F(FolderDriveTest, files_lie_where_the_hash_of_their_name_says) {
-  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, Marking::make);
   ASSERT_TRUE(drive);
   for (const std::string name :
        {"0000000100000000000000aa.00.0", "x", "0000000100000000000000aa.01.0"}) {
@@ -208,7 +208,7 @@ TEST_F(FolderDriveTest, files_lie_where_the_hash_of_their_name_says) {
 
 TEST_F(FolderDriveTest, a_folder_that_is_no_drive_of_ours_is_refused) {
   const auto code = [&](const DriveMark& mark, bool make) {
-    const auto drive = open_folder_drive(folder, mark, make);
+    const auto drive = open_folder_drive(folder, mark, make ? Marking::make : Marking::refuse);
     return drive ? std::string("opened") : drive.error().front().code;
   };
   EXPECT_EQ(code({"store", "d0"}, false), "store.drive") << "not there, and not to be made";

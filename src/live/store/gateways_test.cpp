@@ -58,8 +58,8 @@ TEST_F(GatewaysTest, what_one_has_on_its_way_the_other_leaves) {
   const Blob early = written(first, "of the first");
   const Blob late = written(second, "of the second");
   // Whichever is the older run.
-  EXPECT_EQ(sweep_orphans(second)->removed, 0u);
-  EXPECT_EQ(sweep_orphans(first)->removed, 0u);
+  EXPECT_EQ(sweep_orphans(second)->set_aside, 0u);
+  EXPECT_EQ(sweep_orphans(first)->set_aside, 0u);
   EXPECT_TRUE(put(first, "a", early));
   EXPECT_TRUE(put(second, "b", late));
   EXPECT_EQ(get(second, "a"), "of the first");
@@ -71,7 +71,7 @@ TEST_F(GatewaysTest, the_older_sweeps_after_the_newer) {
   EXPECT_FALSE(*has_died(first));
   metadata.lose_sight_of(second.epoch());
   EXPECT_TRUE(*has_died(first));
-  EXPECT_EQ(sweep_orphans(first)->removed, 2u);
+  EXPECT_EQ(sweep_orphans(first)->set_aside, 2u);
   EXPECT_EQ(files(), 0u);
   EXPECT_FALSE(*has_died(first));
 }
@@ -81,7 +81,7 @@ TEST_F(GatewaysTest, one_that_is_taken_for_dead_is_refused_and_goes_on_under_ano
   const Blob swept = written(second, "swept");
   const std::uint64_t before = second.epoch();
   metadata.lose_sight_of(before);
-  EXPECT_EQ(sweep_orphans(first)->removed, 2u);
+  EXPECT_EQ(sweep_orphans(first)->set_aside, 2u);
   const auto refusal = put(second, "a", swept);
   ASSERT_FALSE(refusal);
   EXPECT_EQ(refusal.error().code, "ServiceUnavailable");
@@ -111,7 +111,7 @@ TEST_F(GatewaysTest, the_sweep_leaves_what_another_mends) {
   metadata.lose_sight_of(first.epoch());
   BlobReader from(second.setting().drives, blob);
   ASSERT_TRUE(write_shard(from, 1, drives[1], 7));
-  EXPECT_EQ(sweep_orphans(second)->removed, 0u);
+  EXPECT_EQ(sweep_orphans(second)->set_aside, 0u);
   EXPECT_EQ(mend_blob(second, blob.id, {0})->shards, 1);
   EXPECT_EQ(get(second, "a"), "bytes");
 }

@@ -1,6 +1,7 @@
 #include "live/store/lifecycle.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/base/digest.h"
@@ -13,13 +14,15 @@ namespace {
 
 constexpr std::size_t kRulesMax = 1000;
 constexpr std::size_t kIdBytesMax = 255;
+constexpr std::int64_t kDaysMax = 0x7fffffff;  // S3's documents have 32 bits
 
 Answer<std::optional<std::int64_t>> days_of(const s3::XmlElement& from, std::string_view name) {
   if (!from.child(name)) return std::nullopt;
   const auto days = parse_integer(from.text_of(name));
   if (!days) return refused("MalformedXML");
-  if (*days <= 0)
-    return refused("InvalidArgument", "'" + std::string(name) + "' must be positive.");
+  if (*days <= 0 || *days > kDaysMax) {
+    return refused("InvalidArgument", "'" + std::string(name) + "' must be 1 to 2147483647.");
+  }
   return *days;
 }
 
@@ -31,17 +34,28 @@ Answer<std::optional<TimeMs>> date_of(const s3::XmlElement& from) {
   return *date;
 }
 
-void read_filter(const s3::XmlElement& from, LifecycleRule& rule) {
+// What is not understood would leave the rule with more objects than it was meant for.
+Answer<void> read_filter(const s3::XmlElement& from, LifecycleRule& rule) {
   for (const s3::XmlElement& part : from.children) {
-    if (part.name == "And" || part.name == "Filter") read_filter(part, rule);
-    if (part.name == "Prefix") rule.prefix = part.text;
-    if (part.name == "Tag") {
+    if (part.name == "And") {
+      if (auto good = read_filter(part, rule); !good) return good;
+    } else if (part.name == "Prefix") {
+      rule.prefix = part.text;
+    } else if (part.name == "Tag") {
       rule.tags.emplace_back(std::string(part.text_of("Key")), std::string(part.text_of("Value")));
+    } else if (part.name == "ObjectSizeGreaterThan" || part.name == "ObjectSizeLessThan") {
+      const auto bytes = parse_integer(part.text);
+      if (!bytes || *bytes < 0) return refused("MalformedXML");
+      if (part.name == "ObjectSizeLessThan") {
+        rule.smaller_than = static_cast<std::uint64_t>(*bytes);
+      } else {
+        rule.larger_than = static_cast<std::uint64_t>(*bytes);
+      }
+    } else {
+      return refused("MalformedXML", "A filter has no '" + part.name + "'.");
     }
-    const auto bytes = parse_integer(part.text).value_or(0);
-    if (part.name == "ObjectSizeGreaterThan") rule.larger_than = static_cast<std::uint64_t>(bytes);
-    if (part.name == "ObjectSizeLessThan") rule.smaller_than = static_cast<std::uint64_t>(bytes);
   }
+  return {};
 }
 
 Answer<void> read_expiration(const s3::XmlElement& from, LifecycleRule& rule) {
@@ -78,7 +92,9 @@ Answer<void> read_transition(const s3::XmlElement& from, std::string_view name,
   if (from.child(name)) {
     transition.days = parse_integer(from.text_of(name));
     if (!transition.days) return refused("MalformedXML");
-    if (*transition.days < 0) return refused("InvalidArgument", "Days must not be negative.");
+    if (*transition.days < 0 || *transition.days > kDaysMax) {
+      return refused("InvalidArgument", "'" + std::string(name) + "' must be 0 to 2147483647.");
+    }
   }
   if (transition.days.has_value() == transition.at.has_value()) return refused("MalformedXML");
   if (transition.storage_class.empty() || !tier_of_class(transition.storage_class)) {
@@ -101,6 +117,11 @@ Answer<void> read_action(const s3::XmlElement& part, LifecycleRule& rule) {
   if (part.name == "NoncurrentVersionTransition") {
     return read_transition(part, "NoncurrentDays", rule.noncurrent_transitions);
   }
+  constexpr std::string_view kOthers[] = {"ID", "Status", "Filter", "Prefix",
+                                          "AbortIncompleteMultipartUpload"};
+  if (std::ranges::find(kOthers, part.name) == std::end(kOthers)) {
+    return refused("MalformedXML", "A rule has no '" + part.name + "'.");
+  }
   return {};
 }
 
@@ -117,10 +138,10 @@ Answer<LifecycleRule> rule_of(s3::XmlElement& from) {
   if (status != "Enabled" && status != "Disabled") return refused("MalformedXML");
   rule.enabled = status == "Enabled";
   const s3::XmlElement* filter = from.child("Filter");
-  read_filter(filter
-                  ? *filter
-                  : s3::XmlElement{"", "", {{"Prefix", std::string(from.text_of("Prefix")), {}}}},
-              rule);
+  const s3::XmlElement plain{"", "", {{"Prefix", std::string(from.text_of("Prefix")), {}}}};
+  if (auto good = read_filter(filter ? *filter : plain, rule); !good) {
+    return std::unexpected(good.error());
+  }
   for (const s3::XmlElement& part : from.children) {
     if (auto good = read_action(part, rule); !good) return std::unexpected(good.error());
   }
@@ -166,7 +187,10 @@ bool applies(const LifecycleRule& rule, std::string_view key, const Version& ver
 }
 
 TimeMs end_of(TimeMs from, std::int64_t days, TimeMs day_ms) {
-  const TimeMs end = from + days * day_ms;
+  // Later than every clock, rather than before this moment.
+  constexpr TimeMs kNever = std::numeric_limits<TimeMs>::max() / 2;
+  const TimeMs most = kNever - std::max<TimeMs>(from, 0);
+  const TimeMs end = days > most / std::max<TimeMs>(day_ms, 1) ? kNever : from + days * day_ms;
   if (day_ms != kDayMs) return end;
   return (end + kDayMs - 1) / kDayMs * kDayMs;
 }

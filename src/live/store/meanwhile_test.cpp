@@ -121,7 +121,7 @@ TEST_F(SharedMeanwhile, a_sweep_takes_what_lies_elsewhere_than_its_row_says) {
   drives[0].files()["notes"] = content;                 // not ours
   const auto swept = sweep_orphans(first);
   ASSERT_TRUE(swept);
-  EXPECT_EQ(swept->removed, 2u);
+  EXPECT_EQ(swept->set_aside, 2u);
   EXPECT_EQ(swept->files, 5u) << "all shards that are there";
   EXPECT_FALSE(drives[1].files().contains(name));
   EXPECT_FALSE(drives[0].files().contains(shard_name(blob, 5, 0)));

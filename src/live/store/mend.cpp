@@ -1,13 +1,9 @@
 #include "live/store/mend.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 namespace orrery::store {
 namespace {
-
-constexpr std::size_t kFaultsMax = 100;
 
 // For a shard whose drive is not there: one of its tier that holds nothing of the blob.
 std::string drive_for(const Store& store, const Blob& blob, std::size_t shard) {
@@ -158,135 +154,5 @@ Answer<bool> Scrubber::step(std::uint64_t bytes) {
   ++counts_.rounds;
   return false;
 }
-
-namespace {
-
-class Checker {
- public:
-  Checker(Store& store, bool deep) : store_(store), deep_(deep) {}
-
-  Answer<StoreCheck> run() {
-    for (const char kind : {'b', 'o', 'v', 'p', 's', 'g'}) {
-      const std::string base(1, kind);
-      const auto cursor = store_.metadata().cursor();
-      for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
-        take(kind, cursor->key(), cursor->value());
-      }
-      if (auto state = cursor->state(); !state) return refused(state.error());
-    }
-    for (const std::string& id : named_) {
-      ++check_.lost_blobs;
-      say("a version names blob " + id + ", which has no row");
-    }
-    if (auto good = look_for_orphans(); !good) return std::unexpected(good.error());
-    return std::move(check_);
-  }
-
- private:
-  void say(std::string what) {
-    if (check_.faults.size() < kFaultsMax) check_.faults.push_back(std::move(what));
-  }
-
-  // `p` comes before `s`: all that names a blob is known before the blobs are looked at.
-  void take(char kind, std::string_view key, std::string_view value) {
-    if (kind == 'b') {
-      const auto bucket = decode_bucket(value);
-      ++check_.buckets;
-      if (bucket) {
-        buckets_.insert(bucket->name);
-      } else {
-        say("the row of a bucket is unreadable");
-      }
-    } else if (kind == 'o' || kind == 'v') {
-      take_version(key, value);
-    } else if (kind == 'p') {
-      if (const auto part = decode_part(value)) name(part->extent);
-    } else {
-      take_blob(kind, value);
-    }
-  }
-
-  void name(const Extent& extent) {
-    if (!extent.blob.empty()) named_.insert(extent.blob);
-  }
-
-  void take_version(std::string_view key, std::string_view value) {
-    const auto version = decode_version(value);
-    if (!version) return say("the row of a version is unreadable");
-    const std::string bucket(key.substr(1, key.find('\0') - 1));
-    if (!buckets_.contains(bucket))
-      say("a version lies in bucket " + bucket + ", which is not there");
-    ++check_.versions;
-    check_.bytes += version->size;
-    for (const Extent& extent : all_extents(*version)) name(extent);
-  }
-
-  void take_blob(char kind, std::string_view value) {
-    const auto blob = decode_blob(value);
-    if (!blob) return say("the row of a blob is unreadable");
-    for (std::size_t i = 0; i < blob->shards.size(); ++i) {
-      files_.insert({blob->shards[i].drive,
-                     shard_name(blob->id, static_cast<int>(i), blob->shards[i].revision)});
-    }
-    if (kind == 'g') return;
-    ++check_.blobs;
-    if (named_.erase(blob->id) == 0) {
-      ++check_.unreferenced;
-      say("nothing names blob " + blob->id);
-    }
-    const ShardCheck looked = deep_ || !blob->held.empty()
-                                  ? check_shards(store_.setting().drives, *blob)
-                                  : missing_shards(*blob);
-    const std::set<int>& damaged = looked.damaged;
-    if (!looked.unasked.empty()) {
-      say("a drive of blob " + blob->id + " does not answer: nothing is known of it");
-    }
-    if (looked.lost) {
-      ++check_.lost_blobs;
-      say("the bytes in the row of blob " + blob->id + " are wrong");
-    }
-    check_.damaged_shards += damaged.size();
-    if (static_cast<int>(damaged.size()) > blob->plan.parity) {
-      ++check_.lost_blobs;
-      say("blob " + blob->id + " has too few good shards");
-    }
-  }
-
-  ShardCheck missing_shards(const Blob& blob) {
-    ShardCheck check;
-    BlobReader reader(store_.setting().drives, blob);
-    for (int i = 0; i < blob.plan.total(); ++i) {
-      const auto header = reader.check_header(i);
-      if (header) continue;
-      (header.error().kind == PortFault::busy ? check.unasked : check.damaged).insert(i);
-    }
-    return check;
-  }
-
-  Answer<void> look_for_orphans() {
-    for (const auto& [id, drive] : store_.setting().drives) {
-      if (!drive) continue;
-      const auto names = drive->list();
-      if (!names) return refused(names.error());
-      for (const std::string& file : *names) {
-        if (!shard_name_of(file) || files_.contains({id, file})) continue;
-        ++check_.orphans;
-        say(fmt::format("no row names the file {} of drive {}", file, id));
-      }
-    }
-    return {};
-  }
-
-  Store& store_;
-  bool deep_;
-  StoreCheck check_;
-  std::set<std::string> buckets_;
-  std::set<std::string> named_;  // blobs that something names and that have not come yet
-  std::set<std::pair<std::string, std::string>> files_;
-};
-
-}  // namespace
-
-Answer<StoreCheck> check_store(Store& store, bool deep) { return Checker(store, deep).run(); }
 
 }  // namespace orrery::store

@@ -1,5 +1,4 @@
-// Looking after what is kept: shards checked block by block, lost and wrong ones written anew, and
-// the whole store held against its own rows.
+// Looking after what is kept: shards checked block by block, lost and wrong ones written anew.
 //
 // A rebuilt shard is a new file (the next revision), on its drive or, where that is not there, on
 // one of the tier that has none of the blob; it is synced and then named by a commit that expects
@@ -51,24 +50,5 @@ class Scrubber {
   std::uint64_t owed_ = 0;
   ScrubCounts counts_;
 };
-
-// The whole store against itself.
-struct StoreCheck {
-  std::uint64_t buckets = 0;
-  std::uint64_t versions = 0;
-  std::uint64_t blobs = 0;
-  std::uint64_t bytes = 0;  // of objects
-  std::uint64_t damaged_shards = 0;
-  std::uint64_t lost_blobs = 0;          // cannot be read
-  std::uint64_t unreferenced = 0;        // blobs that no version, part or upload names
-  std::uint64_t orphans = 0;             // shard files that no row names
-  std::vector<std::string> faults = {};  // the first hundred, in words
-  bool clean() const {
-    return damaged_shards == 0 && lost_blobs == 0 && unreferenced == 0 && orphans == 0 &&
-           faults.empty();
-  }
-};
-// Reads every block where `deep`; else only looks whether the files are there.
-Answer<StoreCheck> check_store(Store& store, bool deep);
 
 }  // namespace orrery::store

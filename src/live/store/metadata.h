@@ -62,6 +62,15 @@ class Metadata {
   virtual Outcome<bool> commit(const Commit& commit) = 0;
   virtual Outcome<void> flush() = 0;  // all commits before it are durable
   virtual std::unique_ptr<Cursor> cursor() = 0;
+  // Takes what the rows that begin with `prefix` held before off the disk, as far as the engine
+  // reaches: secrets that stood there in the clear.
+  virtual Outcome<void> forget_before(std::string_view) { return {}; }
+
+  // A number that grows with the commits that are durable and never falls, not even over restarts,
+  // unless rows are lost (witness.h); 0: these metadata count nothing.
+  virtual std::uint64_t commits() const { return 0; }
+  // Reads all that is stored through; the fault names the file that is damaged.
+  virtual Outcome<void> check_files() { return {}; }
 
   virtual bool is_shared() const { return false; }
   // From now on this run is alive, and the one it held before is not; false: another holds it.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "live/store/check.h"
 #include "live/store/listing.h"
 #include "live/store/mend.h"
 #include "live/store/simulated_drive_fixture.h"
@@ -282,13 +283,18 @@ TEST_F(NeighboursTest, runs_are_those_that_have_a_row) {
   ASSERT_TRUE(drive.create("00000007000000000000002a.00.0"));
   ASSERT_TRUE(drive.create("00000008000000000000002a.00.0"));
   ASSERT_TRUE(drive.create("mine"));
+  EXPECT_FALSE(sweep_orphans(store)) << "the rows know of no run 8";
+  EXPECT_EQ(drive.files().size(), 3u);
+  set(row::epoch(8), "");
+  store.pins().pin("00000008000000000000002a");
   const auto swept = sweep_orphans(store);
   ASSERT_TRUE(swept);
-  EXPECT_EQ(swept->files, 1u) << "of a later run none is looked at";
-  EXPECT_EQ(swept->removed, 1u);
+  EXPECT_EQ(swept->files, 2u);
+  EXPECT_EQ(swept->set_aside, 1u);
   EXPECT_TRUE(drive.files().contains("00000008000000000000002a.00.0"));
   EXPECT_TRUE(drive.files().contains("mine"));
   EXPECT_FALSE(has(row::epoch(7)));
+  EXPECT_TRUE(has(row::epoch(8))) << "there is still something to sweep";
   EXPECT_TRUE(has(row::epoch(0)));
 }
 

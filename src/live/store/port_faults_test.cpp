@@ -5,8 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
-#include "live/s3/hash.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/s3/hash.h"
+#include "live/store/check.h"
 #include "live/store/failing_metadata_fixture.h"
 #include "live/store/listing.h"
 #include "live/store/mend.h"

@@ -327,14 +327,32 @@ std::unexpected<Diagnostics> cannot(const PostgresPlace& place, const std::strin
       {.code = "store.metadata", .place = {place.where}, .what = what, .why = why, .fix = fix});
 }
 
+// Another program has it: nothing is known of what is in it.
+std::unexpected<Diagnostics> in_use(const PostgresPlace& place, const std::string& what,
+                                    const std::string& fix) {
+  return fail({.code = "store.running", .place = {place.where}, .what = what, .fix = fix});
+}
+
+std::unexpected<Diagnostics> no_answer(const PostgresPlace& place, const std::string& why) {
+  return fail({.code = "store.database",
+               .place = {place.where},
+               .what = "the database does not answer: " + why,
+               .fix = "see that it runs, and that its pg_hba.conf lets this user in; a password "
+                      "comes from PGPASSFILE"});
+}
+
+std::unexpected<Diagnostics> no_store(const PostgresPlace& place) {
+  return cannot(place,
+                "this database holds no store, and the store that is here has its rows in it",
+                "the database is empty, another one, or was restored without its rows",
+                "name the right database, or restore it from a backup "
+                "(docs/guide/store-operations.md)");
+}
+
 // The server keeps what it says it has kept, and the rows have their table.
 Result<void> prepare(const PostgresPlace& place) {
   const auto connection = connect(place.where);
-  if (!connection) {
-    return cannot(place, "the database does not answer: " + connection.error().what, {},
-                  "see that it runs, and that its pg_hba.conf lets this user in; a password comes "
-                  "from PGPASSFILE");
-  }
+  if (!connection) return no_answer(place, connection.error().what);
   for (const char* name : {"fsync", "full_page_writes"}) {
     const auto reply = ask(connection->get(), "SELECT current_setting($1)", {{name}});
     if (reply && value_at(reply->get(), 0, 0) == "on") continue;
@@ -342,6 +360,10 @@ Result<void> prepare(const PostgresPlace& place) {
                   "what the store acknowledges would be lost with the power",
                   std::string("set ") + name + " = on in postgresql.conf");
   }
+  const auto rows = ask(connection->get(), "SELECT to_regclass($1) IS NOT NULL", {{"orrery_rows"}});
+  if (!rows) return cannot(place, "the database fails: " + rows.error().what, {}, {});
+  if (place.how != RocksOpening::make && !is_true(*rows)) return no_store(place);
+  if (place.how == RocksOpening::look) return {};
   if (const auto made = tell(connection->get(), kSchema); !made) {
     return cannot(place, "the table of rows cannot be made: " + made.error().what, {},
                   "let the user create tables and functions in this database");
@@ -349,13 +371,16 @@ Result<void> prepare(const PostgresPlace& place) {
   return {};
 }
 
-// The first store to come takes the database.
+// The first store that is made there takes the database.
 Result<void> claim(Metadata& metadata, const PostgresPlace& place) {
-  const auto mine = metadata.commit(
-      {.expects = {{kStoreRow, std::nullopt}}, .changes = {{kStoreRow, place.store}}});
+  const bool makes = place.how == RocksOpening::make;
+  const auto mine = makes ? metadata.commit({.expects = {{kStoreRow, std::nullopt}},
+                                             .changes = {{kStoreRow, place.store}}})
+                          : Outcome<bool>(true);
   const auto owner = mine ? metadata.get(kStoreRow) : std::unexpected(mine.error());
   if (!owner) return cannot(place, "the database fails: " + owner.error().what, {}, {});
   if (*owner == place.store) return {};
+  if (!*owner) return no_store(place);
   return cannot(place, "this database holds another store", "a database holds one",
                 "name an empty one");
 }
@@ -385,10 +410,10 @@ Result<std::unique_ptr<Metadata>> open_postgres_metadata(const PostgresPlace& pl
   const auto opened = metadata->open();
   if (!opened) return cannot(place, "the database fails: " + opened.error().what, {}, {});
   if (!*opened && place.alone) {
-    return cannot(place, "a gateway runs on this store", {}, "stop all of them first");
+    return in_use(place, "a gateway runs on this store", "stop all of them first");
   }
   if (!*opened) {
-    return cannot(place, "the store is being checked or repaired", {}, "wait until that has ended");
+    return in_use(place, "the store is being checked or repaired", "wait until that has ended");
   }
   if (auto good = claim(*metadata, place); !good) return std::unexpected(good.error());
   return metadata;

@@ -14,6 +14,7 @@
 
 #include "core/base/diagnostic.h"
 #include "live/store/metadata.h"
+#include "live/store/rocks_metadata.h"
 
 namespace orrery::store {
 
@@ -21,6 +22,8 @@ struct PostgresPlace {
   std::string where;   // as libpq reads it, without a password: "postgresql://USER@HOST/NAME"
   std::string store;   // its id: a database holds one store
   bool alone = false;  // no gateway may run meanwhile, to look after what is there
+  // Only `make` takes a database that holds no store yet; `look` writes nothing.
+  RocksOpening how = RocksOpening::make;
 };
 
 // Whether this names such a place, and no password: it is written down where others read it.

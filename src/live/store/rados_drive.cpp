@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "core/base/text.h"
+#include "live/store/aside_names.h"
 #include "live/store/windowed_file.h"
 
 namespace orrery::store {
@@ -29,6 +30,7 @@ constexpr std::size_t kAppendsMax = 4;  // of one file, under way
 constexpr std::size_t kFrontBytes = std::size_t{72} << 10;
 constexpr std::chrono::seconds kPoolSilence{2};
 const std::string kMarkObject = "drive";
+constexpr std::size_t kNoteBytesMost = 4096;
 
 std::string piece_name(const std::string& file, std::uint64_t piece) {
   return piece == 0 ? file : fmt::format("{}@{}", file, piece);
@@ -236,11 +238,73 @@ class RadosDrive final : public Drive {
   }
 
   Outcome<std::vector<std::string>> list() override {
+    const auto all = all_names();
+    if (!all) return all;
+    return names_in_use(*all);
+  }
+
+  Outcome<std::string> note() override {
+    return calls_->ask([](rados::Pool& pool) { return pool.read(kNoteName, 0, kNoteBytesMost); });
+  }
+  // Only what must be durable is sent: a call for each note is too dear. It is not replaced at
+  // once: after a crash between the two calls the drive has no note, which other drives make up
+  // for.
+  Outcome<void> set_note(std::string_view text, bool durable) override {
+    if (!durable) return {};
+    return put(kNoteName, text);
+  }
+
+  Outcome<void> set_aside(const AsideFile& file, const std::string& origin) override {
+    return put(aside_name(file.name), aside_text(file, origin));
+  }
+  Outcome<void> bring_back(const AsideFile& file) override {
+    return remove_object(aside_name(file.name));
+  }
+  Outcome<void> remove_aside(const AsideFile& file) override {
+    if (auto gone = remove(file.name); !gone) return gone;
+    return remove_object(aside_name(file.name));
+  }
+  Outcome<std::vector<AsideFile>> aside() override {
+    const auto all = all_names();
+    if (!all) return std::unexpected(all.error());
+    std::vector<AsideFile> files;
+    for (const std::string& name : names_aside(*all)) {
+      const auto text = calls_->ask(
+          [&](rados::Pool& pool) { return pool.read(aside_name(name), 0, kNoteBytesMost); });
+      if (!text) return std::unexpected(text.error());
+      files.push_back({name, aside_since(*text)});
+    }
+    return files;
+  }
+
+  Outcome<DriveSpace> space() override {
+    const auto space = calls_->ask([](rados::Pool& pool) { return pool.space(); });
+    if (!space) return std::unexpected(space.error());
+    return DriveSpace{space->total_bytes, space->free_bytes};
+  }
+
+ private:
+  Outcome<void> remove_object(const std::string& name) {
+    auto gone = calls_->ask([&](rados::Pool& pool) { return pool.remove(name); });
+    if (!gone && gone.error().kind != PortFault::missing) return gone;
+    return {};
+  }
+  Outcome<void> put(const std::string& name, std::string_view text) {
+    const auto unit = calls_->ask([](rados::Pool& pool) { return pool.append_unit(); });
+    if (!unit) return std::unexpected(unit.error());
+    std::string padded(text);
+    padded.resize((padded.size() + *unit - 1) / *unit * *unit, '\n');
+    if (auto gone = remove_object(name); !gone) return gone;
+    auto sent = calls_->append(name, padded, true);
+    if (!sent) return std::unexpected(sent.error());
+    return calls_->wait(**sent);
+  }
+  Outcome<std::vector<std::string>> all_names() {
     const auto objects = calls_->ask([](rados::Pool& pool) { return pool.list(); });
     if (!objects) return std::unexpected(objects.error());
     std::map<std::string, std::set<std::uint64_t>> files;
     for (const std::string& object : *objects) {
-      if (object == kMarkObject) continue;
+      if (object == kMarkObject || object == kNoteName) continue;
       const auto at = object.find('@');
       const auto piece = at == object.npos ? 0 : parse_integer(object.substr(at + 1));
       if (piece && *piece >= 0) {
@@ -258,13 +322,6 @@ class RadosDrive final : public Drive {
     return names;
   }
 
-  Outcome<DriveSpace> space() override {
-    const auto space = calls_->ask([](rados::Pool& pool) { return pool.space(); });
-    if (!space) return std::unexpected(space.error());
-    return DriveSpace{space->total_bytes, space->free_bytes};
-  }
-
- private:
   Outcome<std::string> bytes_of(const std::string& name, std::uint64_t from, std::size_t count) {
     const std::uint64_t piece = from / kPieceBytes;
     const std::uint64_t offset = from % kPieceBytes;

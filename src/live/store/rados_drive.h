@@ -5,6 +5,7 @@
 //   drive          the object that says whose drive this is, as folder_drive.h has it
 //   NAME           the first 16 MiB of a shard file
 //   NAME@1, ...    ... and its further pieces
+//   seen           the note; NAME!aside says that a file is set aside (aside_names.h)
 // Bytes are appended a quarter of a megabyte at a time, four of them under way; a piece is begun
 // when the one before it is acknowledged, and they are removed from the last to the first. So what
 // is there of a file, at whatever moment, is its front. sync() waits until all of it is

@@ -8,6 +8,7 @@
 #include "live/rados/ceph_pool.h"
 #include "live/rados/simulated_pool_fixture.h"
 #include "live/store/blob.h"
+#include "live/store/check.h"
 #include "live/store/memory_metadata_fixture.h"
 #include "live/store/mend.h"
 #include "live/store/store_folder.h"
@@ -311,7 +312,7 @@ TEST_F(RadosStoreTest, whatever_append_meets_a_silence_nothing_acknowledged_is_l
   ASSERT_TRUE(store->make_bucket({.name = "pail", .owner = "main"}));
   const std::string bytes = some_bytes(1'000'000);
   ASSERT_TRUE(put("kept", bytes));
-  const std::size_t sound = pool.objects().size();
+  const std::size_t sound = drive->list()->size();
   for (const When when : {When::before, When::after}) {
     for (int call = 0; call < 4; ++call) {
       // The silence meets the put's (call + 1)-th append; it has four.
@@ -322,7 +323,7 @@ TEST_F(RadosStoreTest, whatever_append_meets_a_silence_nothing_acknowledged_is_l
       EXPECT_TRUE(get("kept") == bytes);
       EXPECT_EQ(get("unsure"), "NoSuchKey");
       ASSERT_TRUE(sweep_orphans(*store));
-      EXPECT_EQ(pool.objects().size(), sound);
+      EXPECT_EQ(drive->list()->size(), sound) << "what is left of it is set aside";
       const auto check = check_store(*store, true);
       ASSERT_TRUE(check);
       EXPECT_TRUE(check->clean());
@@ -331,7 +332,11 @@ TEST_F(RadosStoreTest, whatever_append_meets_a_silence_nothing_acknowledged_is_l
   // Removed, it is gone there too.
   ASSERT_TRUE(store->remove("pail", "kept", {}));
   ASSERT_TRUE(store->collect());
-  EXPECT_EQ(pool.objects().size(), 1u);
+  EXPECT_TRUE(drive->list()->empty());
+  const auto left = drive->aside();
+  ASSERT_TRUE(left);
+  for (const AsideFile& file : *left) ASSERT_TRUE(drive->remove_aside(file));
+  EXPECT_EQ(pool.objects().size(), 1u) << "its mark";
 }
 
 TEST_F(RadosStoreTest, the_scrubber_reads_it_through_and_a_silence_is_no_damage) {

@@ -5,6 +5,9 @@
 namespace orrery::store {
 namespace {
 
+// The first byte of a tenant whose secret is sealed, in place of kRecordVersion.
+constexpr char kSealedTenant = 2;
+
 void put_pairs(RecordWriter& to, unsigned tag, const HeaderList& pairs) {
   for (const auto& [name, value] : pairs) to.put_each(tag, pair_field(name, value));
 }
@@ -240,24 +243,35 @@ std::optional<Part> decode_part(std::string_view bytes) {
 
 std::string encode(const Tenant& tenant) {
   RecordWriter to;
+  const bool sealed = !tenant.sealed.empty();
   to.put(1, tenant.access_key);
-  to.put(2, tenant.secret_key);
+  to.put(2, sealed ? std::string() : tenant.secret_key);
   to.put(3, tenant.id);
   to.put(4, tenant.name);
   to.put(5, tenant.quota_bytes);
-  return to.finish();
+  to.put(6, tenant.sealed);
+  to.put(7, tenant.key_id);
+  std::string bytes = to.finish();
+  if (sealed) bytes.front() = kSealedTenant;
+  return bytes;
 }
 
 std::optional<Tenant> decode_tenant(std::string_view bytes) {
   Tenant t;
-  const bool good = read_record(bytes, [&](unsigned tag, std::string_view value) {
+  const bool sealed = !bytes.empty() && bytes.front() == kSealedTenant;
+  std::string record(bytes);
+  if (sealed) record.front() = static_cast<char>(kRecordVersion);
+  const bool good = read_record(record, [&](unsigned tag, std::string_view value) {
     if (tag == 1) t.access_key = value;
     if (tag == 2) t.secret_key = value;
     if (tag == 3) t.id = value;
     if (tag == 4) t.name = value;
     if (tag == 5) t.quota_bytes = number_of(value);
+    if (tag == 6) t.sealed = value;
+    if (tag == 7) t.key_id = value;
   });
-  if (!good) return std::nullopt;
+  // Without its secret it would be let in by the empty one.
+  if (!good || sealed == t.sealed.empty()) return std::nullopt;
   return t;
 }
 
@@ -292,6 +306,8 @@ std::string blob(std::string_view id) { return of('s', id); }
 std::string garbage(std::string_view id) { return of('g', id); }
 std::string tenant(std::string_view access_key) { return of('t', access_key); }
 std::string epoch(std::uint64_t number) { return of('e', big_endian(number)); }
+std::string key_check(std::string_view key_id) { return "nkeycheck " + std::string(key_id); }
+std::string fact(std::string_view name) { return of('n', name); }
 
 }  // namespace row
 }  // namespace orrery::store

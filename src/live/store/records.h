@@ -10,7 +10,9 @@
 //   g BLOB                          a blob that nothing refers to: its shards are to be removed
 //   t ACCESS-KEY                    a tenant
 //   e EPOCH                         a run of a gateway; blobs are named by the run that wrote them
-//   n NAME                          single facts: the last epoch, the id of the key for new blobs
+//   n NAME                          single facts: the store's id, the last epoch, the id of the key
+//                                   for new blobs, for each master key a value that tells it from
+//                                   another, the time that the store was well (sweep.h)
 // (the first letter is a byte of the row's key, 0 a zero byte, ~STAMP eight bytes of the
 // complement.) A version names its blobs and a blob its shards, so a blob can move without a
 // version knowing.
@@ -136,6 +138,11 @@ struct Tenant {
   std::string id;  // of the owner, as it is shown
   std::string name;
   std::uint64_t quota_bytes = 0;  // 0: none
+  // The secret as it stands in the row where the store has a master key, and that key's id; the
+  // row then has no secret_key. An earlier program cannot read such a row, and lets nobody in by
+  // it.
+  std::string sealed = {};
+  std::string key_id = {};
 };
 
 std::string encode(const Blob& blob);
@@ -166,6 +173,8 @@ std::string blob(std::string_view id);
 std::string garbage(std::string_view id);
 std::string tenant(std::string_view access_key);
 std::string epoch(std::uint64_t number);
+std::string key_check(std::string_view key_id);
+std::string fact(std::string_view name);
 }  // namespace row
 
 }  // namespace orrery::store

@@ -146,6 +146,19 @@ TEST(Records, buckets_uploads_parts_and_tenants_too) {
   ASSERT_TRUE(tenant);
   EXPECT_EQ(tenant->access_key + tenant->secret_key + tenant->id + tenant->name, "AKsecretidname");
   EXPECT_EQ(tenant->quota_bytes, 123'456'789'012u);
+  // Sealed, the row does not have the secret, and an earlier program cannot read it: it would let
+  // the empty secret in.
+  const Tenant sealed{"AK", "secret", "id", "name", 0, "s e a l e d", "k1"};
+  const std::string row = encode(sealed);
+  EXPECT_EQ(row.find("secret"), row.npos);
+  EXPECT_FALSE(read_record(row, [](unsigned, std::string_view) {}));
+  const auto again = decode_tenant(row);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->secret_key, "");
+  EXPECT_EQ(again->sealed + again->key_id, "s e a l e dk1");
+  std::string torn = row;
+  torn.front() = static_cast<char>(kRecordVersion);
+  EXPECT_FALSE(decode_tenant(torn)) << "one with neither secret nor seal is no tenant";
 }
 
 TEST(Records, a_blob_must_have_a_place_for_every_shard) {

@@ -1,6 +1,8 @@
 // Lifecycle rules: what is refused, what applies to what, and on which day.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "live/store/lifecycle.h"
 #include "live/store/quick_etag.h"
 #include "live/store/storage_class.h"
@@ -90,6 +92,35 @@ TEST(Rules, that_cannot_be_kept_are_refused_by_their_code) {
   EXPECT_EQ(moves("<StorageClass>GLACIER</StorageClass>"), "MalformedXML");
   EXPECT_EQ(moves("<Days>1</Days><Date>2030-01-01</Date><StorageClass>GLACIER</StorageClass>"),
             "MalformedXML");
+  // A number of days that does not fit S3's 32 bits would wrap to a day that is long past.
+  for (const char* days : {"2147483648", "150000000000", "213503982335", "922337203685478",
+                           "1844674407370956", "9223372036854775807"}) {
+    const std::string number(days);
+    EXPECT_EQ(expires("<Days>" + number + "</Days>"), "InvalidArgument") << days;
+    EXPECT_EQ(moves("<Days>" + number + "</Days><StorageClass>GLACIER</StorageClass>"),
+              "InvalidArgument")
+        << days;
+    for (const std::string& action :
+         {"<NoncurrentVersionExpiration><NoncurrentDays>" + number +
+              "</NoncurrentDays></NoncurrentVersionExpiration>",
+          "<NoncurrentVersionTransition><NoncurrentDays>" + number +
+              "</NoncurrentDays><StorageClass>GLACIER</StorageClass></NoncurrentVersionTransition>",
+          "<AbortIncompleteMultipartUpload><DaysAfterInitiation>" + number +
+              "</DaysAfterInitiation></AbortIncompleteMultipartUpload>"}) {
+      EXPECT_EQ(why_not(one_rule(action)), "InvalidArgument") << action;
+    }
+  }
+  EXPECT_EQ(expires("<Days>2147483647</Days>"), "taken");
+  // What is not understood could only make a rule end more than it was meant to.
+  EXPECT_EQ(why_not(one_rule(kExpires, "<Filter><Prefiks>p/</Prefiks></Filter>")), "MalformedXML");
+  EXPECT_EQ(why_not(one_rule(kExpires, "<Filtre><Prefix>p/</Prefix></Filtre>")), "MalformedXML");
+  for (const char* size : {"-1", "large", ""}) {
+    const std::string number(size);
+    EXPECT_EQ(why_not(one_rule(kExpires, "<Filter><ObjectSizeGreaterThan>" + number +
+                                             "</ObjectSizeGreaterThan></Filter>")),
+              "MalformedXML")
+        << size;
+  }
   const std::string named =
       "<Rule><ID>r</ID><Prefix/><Status>Enabled</Status>" + kExpires + "</Rule>";
   EXPECT_EQ(why_not(configured(named + named)), "InvalidArgument") << "two rules of one name";
@@ -138,6 +169,12 @@ TEST(Rules, ends_fall_on_midnights) {
   EXPECT_EQ(end_of(1, 1, kDayMs), 2 * kDayMs);
   EXPECT_EQ(end_of(kDayMs - 1, 2, kDayMs), 3 * kDayMs);
   EXPECT_EQ(end_of(5, 3, 1000), 3005);
+  // Whatever a store was told before there was a limit: never earlier than it began.
+  for (const std::int64_t days : {std::int64_t{0x7fffffff}, std::int64_t{922337203685478},
+                                  std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_GT(end_of(1'700'000'000'000, days, kDayMs), 1'700'000'000'000 + 0x7fff * kDayMs) << days;
+    EXPECT_GT(end_of(1'700'000'000'000, days, 10'000), 1'700'000'000'000) << days;
+  }
 }
 
 TEST(Rules, end_versions_markers_and_uploads_in_their_time) {

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "core/base/text.h"
+#include "live/store/aside_names.h"
 #include "live/store/windowed_file.h"
 
 namespace orrery::store {
@@ -220,6 +221,55 @@ class S3Drive final : public Drive {
     return {};
   }
   Outcome<std::vector<std::string>> list() override {
+    const auto all = all_names();
+    if (!all) return all;
+    return names_in_use(*all);
+  }
+
+  Outcome<std::string> note() override {
+    auto found =
+        calls_->ask([&](s3::Client& client) { return client.get(calls_->key_of(kNoteName)); });
+    if (!found) return std::unexpected(found.error());
+    return std::move(found->bytes);
+  }
+  // A request for each note is too dear: only what must be durable is sent.
+  Outcome<void> set_note(std::string_view text, bool durable) override {
+    if (!durable) return {};
+    return put(kNoteName, std::string(text));
+  }
+
+  Outcome<void> set_aside(const AsideFile& file, const std::string& origin) override {
+    return put(aside_name(file.name), aside_text(file, origin));
+  }
+  Outcome<void> bring_back(const AsideFile& file) override { return remove(aside_name(file.name)); }
+  Outcome<void> remove_aside(const AsideFile& file) override {
+    if (auto gone = remove(file.name); !gone) return gone;
+    return remove(aside_name(file.name));
+  }
+  Outcome<std::vector<AsideFile>> aside() override {
+    const auto all = all_names();
+    if (!all) return std::unexpected(all.error());
+    std::vector<AsideFile> files;
+    for (const std::string& name : names_aside(*all)) {
+      const auto text = calls_->ask(
+          [&](s3::Client& client) { return client.get(calls_->key_of(aside_name(name))); });
+      if (!text) return std::unexpected(text.error());
+      files.push_back({name, aside_since(text->bytes)});
+    }
+    return files;
+  }
+
+  // What another store has left it does not say.
+  Outcome<DriveSpace> space() override { return DriveSpace{}; }
+
+ private:
+  Outcome<void> put(const std::string& name, const std::string& text) {
+    const auto done = calls_->ask(
+        [&](s3::Client& client) { return client.put(calls_->key_of(name), s3::Body::of(text)); });
+    if (!done) return std::unexpected(done.error());
+    return {};
+  }
+  Outcome<std::vector<std::string>> all_names() {
     std::vector<std::string> names;
     std::string token;
     do {
@@ -228,16 +278,12 @@ class S3Drive final : public Drive {
       if (!page) return std::unexpected(page.error());
       for (const s3::Entry& entry : page->entries) {
         const std::string name = entry.key.substr(calls_->prefix().size());
-        if (name != kMarkName) names.push_back(name);
+        if (name != kMarkName && name != kNoteName) names.push_back(name);
       }
       token = page->next;
     } while (!token.empty());
     return names;
   }
-  // What another store has left it does not say.
-  Outcome<DriveSpace> space() override { return DriveSpace{}; }
-
- private:
   Outcome<std::string> bytes_of(const std::string& name, std::uint64_t size, std::uint64_t from,
                                 std::size_t count) {
     if (from >= size) return std::string();

@@ -5,6 +5,7 @@
 //   s3+https://HOST[:PORT]/BUCKET[/PREFIX][?region=NAME]
 //   PREFIX/drive   whose drive this is, as folder_drive.h has it
 //   PREFIX/NAME    a shard file, whole
+//   PREFIX/seen    the note; PREFIX/NAME!aside says that a file is set aside (aside_names.h)
 // A file on its way lies in a file without a name in the spool folder until sync(), which sends it:
 // in one piece up to 64 MiB, above that in parts of 16 MiB, aborted where one fails. So the other
 // store has a file whole or not at all, and a crash leaves nothing but parts of an upload (let a

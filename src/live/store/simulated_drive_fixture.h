@@ -45,9 +45,11 @@ class SimulatedDrive final : public Drive {
   }
   Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
     if (broken || (power_ && power_->gone())) return fault(PortFault::failed, "no power");
-    const auto at = files_.find(name);
-    if (at == files_.end()) return fault(PortFault::missing, name);
-    return std::make_unique<File>(*this, at->second);
+    for (Files* among : {&files_, &aside_}) {
+      const auto at = among->find(name);
+      if (at != among->end()) return std::make_unique<File>(*this, at->second);
+    }
+    return fault(PortFault::missing, name);
   }
   Outcome<void> remove(const std::string& name) override {
     if (fails()) return fault(PortFault::failed, "no power");
@@ -62,6 +64,31 @@ class SimulatedDrive final : public Drive {
     std::vector<std::string> names;
     for (const auto& [name, content] : files_) names.push_back(name);
     return names;
+  }
+  Outcome<std::string> note() override {
+    if (broken || note_.empty()) return fault(PortFault::missing, "no note");
+    return note_;
+  }
+  Outcome<void> set_note(std::string_view text, bool) override {
+    if (broken) return fault(PortFault::failed, "no power");
+    note_ = text;
+    return {};
+  }
+  Outcome<void> set_aside(const AsideFile& file, const std::string&) override {
+    if (fails()) return fault(PortFault::failed, "no power");
+    return move(files_, aside_, file.name, file.since_ms);
+  }
+  Outcome<std::vector<AsideFile>> aside() override {
+    std::vector<AsideFile> all;
+    for (const auto& [name, content] : aside_) all.push_back({name, since_[name]});
+    return all;
+  }
+  Outcome<void> bring_back(const AsideFile& file) override {
+    return move(aside_, files_, file.name, file.since_ms);
+  }
+  Outcome<void> remove_aside(const AsideFile& file) override {
+    aside_.erase(file.name);
+    return {};
   }
   Outcome<DriveSpace> space() override { return DriveSpace{capacity, capacity - used()}; }
 
@@ -134,6 +161,14 @@ class SimulatedDrive final : public Drive {
     std::shared_ptr<Content> content_;
   };
 
+  Outcome<void> move(Files& from, Files& to, const std::string& name, std::uint64_t since_ms) {
+    const auto at = from.find(name);
+    if (at == from.end()) return {};
+    to[name] = at->second;
+    since_[name] = since_ms;
+    from.erase(at);
+    return {};
+  }
   bool fails() { return broken || (power_ && power_->fails()); }
   std::uint64_t used() const {
     std::uint64_t bytes = 0;
@@ -144,6 +179,9 @@ class SimulatedDrive final : public Drive {
   Power* power_;
   Files files_;
   Files removed_;
+  Files aside_;
+  std::map<std::string, std::uint64_t> since_;
+  std::string note_;
 };
 
 }  // namespace orrery::store

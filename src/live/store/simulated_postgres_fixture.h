@@ -273,8 +273,10 @@ class SimulatedPostgres {
       client.moment = rows_;
     }
     if (what == "COMMIT") client.in_transaction = false;
+    if (what.contains("CREATE TABLE IF NOT EXISTS orrery_rows")) has_table_ = true;
     if (asked.parameters.empty()) return std::nullopt;
     const std::string& first = asked.parameters[0];
+    if (what.starts_with("SELECT to_regclass")) return truth(has_table_);
     if (what.starts_with("SELECT current_setting")) return {{{settings_[first]}}};
     if (what.starts_with("SELECT value FROM orrery_rows")) {
       const auto at = rows_.find(first);
@@ -356,6 +358,7 @@ class SimulatedPostgres {
   Rows rows_;
   Rows settings_ = {{"fsync", "on"}, {"full_page_writes", "on"}};
   std::deque<Refusal> refusals_;
+  bool has_table_ = false;
   std::vector<Asked> asked_;
   std::map<std::pair<std::string, std::string>, std::vector<Lock>> locks_;
   std::thread thread_;

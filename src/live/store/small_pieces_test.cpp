@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "live/store/check.h"
 #include "live/store/file_text.h"
 #include "live/store/folder_drive.h"
 #include "live/store/listing.h"
@@ -131,7 +132,7 @@ class PiecesOnDisk : public testing::Test {
 
 // More pieces than one call takes, empty ones among them.
 TEST_F(PiecesOnDisk, a_file_of_hundreds_of_pieces_is_all_of_them) {
-  auto drive = open_folder_drive(folder + "/d", {"s", "d"}, true);
+  auto drive = open_folder_drive(folder + "/d", {"s", "d"}, Marking::make);
   ASSERT_TRUE(drive);
   auto file = (*drive)->create("name.00.0");
   ASSERT_TRUE(file);

@@ -10,7 +10,7 @@
 namespace orrery::store {
 namespace {
 
-const std::string kEpochRow = "nepoch";
+const std::string kEpochRow = row::fact("epoch");
 constexpr int kRunLooks = 1000;  // others that begin take a number by a commit each
 
 std::string read_key(const std::string& bucket, const std::string& key,
@@ -119,13 +119,18 @@ Answer<void> check_unlocked(const Version& version, TimeMs now, bool bypass_gove
   return refused("AccessDenied", "The version is retained.");
 }
 
-Store::Store(StoreSetting setting) : setting_(std::move(setting)) {}
+Store::Store(StoreSetting setting) : setting_(std::move(setting)) {
+  std::string drawn = setting_.random_bytes(4);
+  drawn.resize(8, '\0');
+  first_blob_ = from_big_endian(drawn);
+}
 
 Answer<void> Store::open() {
   for (int look = 0; look < kRunLooks; ++look) {
     const auto last = setting_.metadata.get(kEpochRow);
     if (!last) return refused(last.error());
-    const std::uint64_t fresh = (*last ? from_big_endian(**last) : 0) + 1;
+    const std::uint64_t fresh =
+        std::max(*last ? from_big_endian(**last) : 0, setting_.run_after) + 1;
     // Held before it is written down: a run that has a row and is not held is one that died.
     const auto held = setting_.metadata.hold_run(fresh);
     if (!held) return refused(held.error());
@@ -180,6 +185,11 @@ Answer<void> Store::check_running(const std::vector<Blob>& fresh) {
   return {};
 }
 
+Answer<void> Store::check_room() const {
+  if (!setting_.is_tight || !setting_.is_tight()) return {};
+  return refused("InsufficientStorage", "The disk of the metadata is full; removals go on.");
+}
+
 std::string Store::fresh_id() { return to_hex(setting_.random_bytes(16)); }
 
 // Later than every one before, whatever the clock does.
@@ -199,8 +209,9 @@ BlobWriter Store::writer(std::string_view storage_class, std::uint64_t expected)
   const auto at = std::ranges::find(setting_.tiers, storage_class, &Tier::name);
   const Tier& tier = at == setting_.tiers.end() ? setting_.tiers.front() : *at;
   const std::uint64_t number = ++blobs_made_;
-  BlobWriter made(setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_.load(), number),
-                  number, setting_.keys);
+  BlobWriter made(setting_.drives, tier,
+                  fmt::format("{:08x}{:016x}", epoch_.load(), first_blob_ + number), number,
+                  setting_.keys);
   made.expect(expected);
   return made;
 }
@@ -392,6 +403,7 @@ Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, c
 
 Answer<Version> Store::put(std::string_view bucket, std::string_view key, const Version& fresh,
                            const std::vector<Blob>& blobs, const WriteCondition& condition) {
+  if (auto room = check_room(); !room) return std::unexpected(room.error());
   return put_with(bucket, key, fresh, blobs, condition, [] { return Commit{}; });
 }
 

@@ -4,7 +4,7 @@
 // number of threads may call, and a crash at any point leaves the rows as before or as after. An
 // object's bytes are durable (blob.h) before the commit that names them, and the commit is durable
 // before the call returns: what was acknowledged is kept, and no half object can be seen. Bytes
-// whose commit never came are swept by the next run (collector.h).
+// whose commit never came are swept by the next run (sweep.h).
 #pragma once
 
 #include <atomic>
@@ -37,6 +37,18 @@ struct StoreSetting {
   // they read. A file that is open can be read though it is removed, so only an object in many
   // parts may be cut off, by a reader who takes longer. 0: there are no others now.
   TimeMs shared_grace_ms = 600'000;
+  // The number of this run is higher than this one: drives have seen it, though the metadata may
+  // have lost it.
+  std::uint64_t run_after = 0;
+  // Says that nothing may be added now: the metadata's disk is full.
+  std::function<bool()> is_tight = nullptr;
+  // Says that the drives have seen nothing that the metadata do not know. Only then are files
+  // removed that were set aside.
+  std::function<bool()> agrees = nullptr;
+  // A person looked at what is to be swept (repair): whole objects without a row are set aside too.
+  bool sweeps_whole = false;
+  // So long files that no row names stay set aside, counted in time that the store was well.
+  std::uint64_t aside_ms = 7ull * 24 * 3600 * 1000;
 };
 
 // Blobs that somebody reads: the collector leaves them until the last has gone.
@@ -212,6 +224,7 @@ class Store {
   };
   Answer<Viewed> view(std::string_view bucket, std::string_view key);
   Answer<void> check_running(const std::vector<Blob>& fresh);
+  Answer<void> check_room() const;
   bool is_ripe(const std::string& garbage);
   Answer<void> abort_uploads(std::string_view bucket);
   Answer<void> fill_next(KeyView& view);
@@ -235,6 +248,7 @@ class Store {
   ReadTimes reads_;
   Usage usage_;
   std::atomic<std::uint64_t> epoch_ = 0;
+  std::uint64_t first_blob_ = 0;  // drawn: names are not used again, whatever happens to the rows
   std::atomic<std::uint64_t> blobs_made_ = 0;
   std::atomic<std::uint64_t> last_stamp_ = 0;
   std::map<std::string, TimeMs> garbage_seen_;  // of collect()

@@ -28,6 +28,7 @@ Answer<Bucket> Store::bucket(std::string_view name) {
 }
 
 Answer<void> Store::make_bucket(const Bucket& wanted) {
+  if (auto room = check_room(); !room) return room;
   const std::string key = row::bucket(wanted.name);
   const auto done = setting_.metadata.commit(
       {.expects = {{key, std::nullopt}}, .changes = {{key, encode(wanted)}}});
@@ -92,6 +93,7 @@ Answer<std::vector<Bucket>> Store::buckets(std::string_view owner) {
 }
 
 Answer<std::string> Store::begin_upload(Upload upload) {
+  if (auto room = check_room(); !room) return std::unexpected(room.error());
   upload.id = fresh_id();
   upload.started_ms = setting_.now_ms();
   while (true) {
@@ -116,6 +118,7 @@ Answer<Upload> Store::upload(std::string_view bucket, std::string_view key, std:
 
 Answer<void> Store::put_part(const Upload& upload, const Part& part,
                              const std::optional<Blob>& blob) {
+  if (auto room = check_room(); !room) return room;
   const std::string upload_row = row::upload(upload.bucket, upload.key, upload.id);
   const std::string part_row = row::part(upload.id, part.number);
   for (int look = 0;; ++look) {

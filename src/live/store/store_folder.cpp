@@ -6,11 +6,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "core/base/text.h"
 #include "live/rados/ceph_pool.h"
 #include "live/store/file_text.h"
 #include "live/store/folder_drive.h"
+#include "live/store/identity.h"
 #include "live/store/postgres_metadata.h"
 #include "live/store/rados_drive.h"
 #include "live/store/rocks_metadata.h"
@@ -116,30 +118,32 @@ bool is_elsewhere(std::string_view path) { return is_s3_place(path) || rados::is
 
 Result<std::unique_ptr<Drive>> open_drive(const std::string& path, const std::string& folder,
                                           const DriveMark& mark, const S3Access& access,
-                                          bool make) {
+                                          Marking marking, bool looks) {
+  const bool make = marking != Marking::refuse;
   if (rados::is_pool_place(path)) {
     const auto place = rados::pool_place_of(path);
     if (!place) return std::unexpected(place.error());
     return open_rados_drive(rados::open_ceph_pool(*place), path, mark, make);
   }
   if (!is_s3_place(path)) {
-    return open_folder_drive(fs::path(path).is_absolute() ? path : folder + '/' + path, mark, make);
+    return open_folder_drive(fs::path(path).is_absolute() ? path : folder + '/' + path, mark,
+                             marking);
   }
   const auto place = s3_place_of(path);
   if (!place) return std::unexpected(place.error());
   const std::string spool = folder + "/spool";
   std::error_code error;
-  fs::create_directories(spool, error);
+  if (!looks) fs::create_directories(spool, error);
   return open_s3_drive(*place, mark, access, spool, make);
 }
 
-Result<void> open_drives(OpenedFolder& to, const std::string& folder, const S3Access& access,
-                         bool make) {
+Result<void> open_drives(OpenedFolder& to, const S3Access& access, Marking marking, bool looks) {
   int found = 0;
   for (const auto& [id, path] : to.folders) {
-    auto drive = open_drive(path, folder, {to.id, id}, access, make);
+    auto drive = open_drive(path, to.folder, {to.id, id}, access, marking, looks);
     // Keys that are missing or a place that is another's are no drive that comes back.
-    if (!drive && (make || is_elsewhere(path))) return std::unexpected(drive.error());
+    if (!drive && (marking == Marking::make || is_elsewhere(path)))
+      return std::unexpected(drive.error());
     if (!drive) {
       for (Diagnostic note : drive.error()) {
         note.severity = Severity::warning;
@@ -149,14 +153,103 @@ Result<void> open_drives(OpenedFolder& to, const std::string& folder, const S3Ac
     found += drive ? 1 : 0;
     to.drives.emplace(id, drive ? std::move(*drive) : nullptr);
   }
-  if (found == 0) return folder_fault(folder, 0, "none of the store's drives is there");
+  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is there");
   return {};
 }
 
-Result<std::unique_ptr<Metadata>> open_metadata(const OpenedFolder& of, const std::string& folder,
-                                                const FolderWish& wish) {
-  if (of.database.empty()) return open_rocks_metadata(folder + "/metadata");
-  return open_postgres_metadata({of.database, of.id, wish.alone});
+// Drives that are not there are made anew, once all that is there was found right.
+Result<void> replace_drives_of(OpenedFolder& to, const S3Access& access) {
+  std::erase_if(to.notes, [](const Diagnostic& note) { return note.code == "store.drive"; });
+  for (auto& [id, drive] : to.drives) {
+    if (drive) continue;
+    auto made =
+        open_drive(to.folders.at(id), to.folder, {to.id, id}, access, Marking::again, false);
+    if (!made) return std::unexpected(made.error());
+    drive = std::move(*made);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Metadata>> open_metadata(const OpenedFolder& of, const FolderWish& wish,
+                                                RocksOpening how) {
+  if (of.database.empty()) return open_rocks_metadata(of.folder + "/metadata", how);
+  return open_postgres_metadata({of.database, of.id, wish.alone, how});
+}
+
+std::unexpected<Diagnostics> no_space(const OpenedFolder& of) {
+  return fail({.code = "store.space",
+               .place = {of.folder + "/metadata"},
+               .what = "no space is left for the metadata, and their reserve is used up",
+               .why = "a store that cannot write its metadata does not start; `orrery store fsck` "
+                      "needs no space",
+               .fix = "make a few megabytes of room on this disk"});
+}
+
+// The id, in metadata that have none: new ones, or those of a store from before ids.
+Result<void> write_id(Metadata& metadata, const OpenedFolder& of) {
+  const std::string key = row::fact("store");
+  const auto done = metadata.commit({.expects = {{key, std::nullopt}}, .changes = {{key, of.id}}});
+  const auto found = done ? metadata.get(key) : std::unexpected(done.error());
+  if (found && *found == of.id) return {};
+  return folder_fault(of.folder + "/metadata", 0,
+                      found ? "the metadata belong to another store"
+                            : "the id cannot be written: " + found.error().what);
+}
+
+void watch(OpenedFolder& to, std::unique_ptr<Metadata> metadata, const Witness& begun) {
+  to.witnesses = std::make_shared<Witnesses>(to.drive_set(), begun, !metadata->is_shared());
+  to.metadata = witnessed(std::move(metadata), *to.witnesses);
+}
+
+Result<void> make_metadata(OpenedFolder& to, const FolderWish& wish) {
+  auto made = open_metadata(to, wish, RocksOpening::make);
+  if (!made) return std::unexpected(made.error());
+  if (auto good = write_id(**made, to); !good) return good;
+  watch(to, std::move(*made), {.store = to.id});
+  return {};
+}
+
+// First all that can be found out by reading, then the drives are told, then it is opened.
+Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
+                          const std::function<Result<void>()>& checked) {
+  const bool is_rocks = to.database.empty();
+  const Identity identity{.id = to.id,
+                          .folder = to.folder,
+                          .place = is_rocks ? to.folder + "/metadata" : to.database,
+                          .is_rocks = is_rocks,
+                          .accepts_loss = wish.accepts_loss};
+  const auto sealed = check_sealed(identity, to.drive_set());
+  if (!sealed) return std::unexpected(sealed.error());
+  if (sealed->seal) to.sealed = sealed->seal->files;
+  const auto& witness = sealed->witness;
+  auto metadata = open_metadata(to, wish, RocksOpening::look);
+  if (!metadata) return std::unexpected(blamed(identity, sealed->seal, metadata.error()));
+  auto known = check_identity(identity, **metadata, to.drive_set(), witness);
+  if (!known) return std::unexpected(blamed(identity, sealed->seal, known.error()));
+  to.notes.insert(to.notes.end(), known->notes.begin(), known->notes.end());
+  to.behind = known->behind;
+  to.run_after = std::max(known->facts.run, witness ? witness->run : 0);
+  if (wish.looks) {
+    to.metadata = std::move(*metadata);
+    return {};
+  }
+  metadata->reset();
+  if (is_rocks && !to.reserve->has_room()) return no_space(to);
+  if (auto good = checked(); !good) return good;
+  const Witness begun{
+      .store = to.id, .run = to.run_after, .commits = known->facts.commits, .stopped = false};
+  // A drive that cannot be told keeps the list from being believed, for it is removed.
+  (void)Witnesses(to.drive_set(), begun, false).set_running();
+  std::error_code error;
+  fs::remove(sealed_file(to.folder), error);
+  if (error) return folder_fault(sealed_file(to.folder), 0, "cannot remove: " + error.message());
+  metadata = open_metadata(to, wish, RocksOpening::use);
+  if (!metadata) return std::unexpected(metadata.error());
+  if (!known->facts.store) {
+    if (auto good = write_id(**metadata, to); !good) return good;
+  }
+  watch(to, std::move(*metadata), begun);
+  return {};
 }
 
 Result<void> check_wish(const OpenedFolder& of, const std::string& folder, const FolderWish& wish) {
@@ -168,12 +261,37 @@ Result<void> check_wish(const OpenedFolder& of, const std::string& folder, const
 }
 
 // Before anything is written that an earlier program would not understand.
-Result<void> upgrade(const std::string& file, const std::string& text, bool make) {
+Result<void> upgrade(const std::string& file, const std::string& text) {
   const std::string first = fmt::format("orrery-store {}\n", kStoreFormat);
-  if (make || text.starts_with(first)) return {};
+  if (text.starts_with(first)) return {};
   if (write_durably(file, first + text.substr(text.find('\n') + 1))) return {};
   return folder_fault(file, 0,
                       std::string("the store cannot be upgraded: ") + std::strerror(errno));
+}
+
+std::unexpected<Diagnostics> in_use(const std::string& folder) {
+  return fail({.code = "store.running",
+               .place = {folder},
+               .what = "another program uses this store",
+               .why = "one runs, checks or repairs a store at a time",
+               .fix = "stop it, or name another folder"});
+}
+
+// The store's file comes last: a store that has it has its drives and its metadata.
+Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
+                                 const S3Access& access, const FolderWish& wish) {
+  const std::string file = opened.folder + "/store";
+  const auto cannot = [&] {
+    return folder_fault(opened.folder, 0,
+                        std::string("no store can be made here: ") + std::strerror(errno));
+  };
+  if (!write_durably(file + ".begun", text)) return cannot();
+  if (auto good = open_drives(opened, access, Marking::make, false); !good)
+    return std::unexpected(good.error());
+  if (auto good = make_metadata(opened, wish); !good) return std::unexpected(good.error());
+  if (!write_durably(file, text) || !fs::remove(file + ".begun")) return cannot();
+  if (opened.database.empty()) opened.reserve->tend();
+  return opened;
 }
 
 std::unexpected<Diagnostics> tier_fault(const std::string& text, const std::string& why) {
@@ -270,6 +388,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   const std::string file = folder + "/store";
   auto text = read_file(file);
   const bool make = !text;
+  if (make && wish.looks) return folder_fault(folder, 0, "there is no store here");
   if (make) {
     // A first run that died or was refused: its drives may be marked with its id, so that is kept;
     // the tiers are those that are asked for now.
@@ -285,24 +404,39 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     fs::create_directories(folder, error);
   }
   OpenedFolder opened;
+  opened.folder = folder;
   if (auto good = read_store_file(opened, file, *text); !good) return std::unexpected(good.error());
   if (auto good = check_wish(opened, folder, wish); !good) return std::unexpected(good.error());
-  // The store's file comes last: a store that has it has its drives.
-  if (make && !write_durably(file + ".begun", *text)) {
-    return folder_fault(folder, 0,
-                        std::string("no store can be made here: ") + std::strerror(errno));
-  }
-  if (auto good = open_drives(opened, folder, access, make || replace_drives); !good)
+  if (opened.database.empty() && !opened.lock.take(folder)) return in_use(folder);
+  opened.reserve = std::make_shared<Reserve>(folder + "/metadata");
+  if (make) return made_folder(std::move(opened), *text, access, wish);
+  if (auto good = open_drives(opened, access, Marking::refuse, wish.looks); !good)
     return std::unexpected(good.error());
-  if (auto good = upgrade(file, *text, make); !good) return std::unexpected(good.error());
-  auto metadata = open_metadata(opened, folder, wish);
-  if (!metadata) return std::unexpected(metadata.error());
-  opened.metadata = std::move(*metadata);
-  if (make && (!write_durably(file, *text) || !fs::remove(file + ".begun"))) {
-    return folder_fault(folder, 0,
-                        std::string("no store can be made here: ") + std::strerror(errno));
-  }
+  const auto checked = [&]() -> Result<void> {
+    if (replace_drives) {
+      if (auto good = replace_drives_of(opened, access); !good) return good;
+    }
+    return upgrade(file, *text);
+  };
+  if (auto good = use_metadata(opened, wish, checked); !good) return std::unexpected(good.error());
+  if (!wish.looks && opened.database.empty()) opened.reserve->tend();
   return opened;
+}
+
+void seal_store_folder(OpenedFolder& opened) {
+  if (!opened.metadata || !opened.witnesses) return;
+  const bool kept = opened.metadata->flush().has_value();
+  const std::uint64_t commits = opened.metadata->commits();
+  const bool is_shared = opened.metadata->is_shared();
+  opened.metadata.reset();
+  if (!kept || is_shared) return opened.witnesses->keep();
+  Witness last = opened.witnesses->now();
+  last.commits = commits;
+  last.stopped = true;
+  // The list is there before the drives speak of it.
+  const std::string text = seal_text(
+      {.witness = last, .files = files_to_seal(opened.folder + "/metadata", opened.sealed)});
+  if (write_durably(sealed_file(opened.folder), text)) opened.witnesses->stop(commits);
 }
 
 }  // namespace orrery::store

@@ -9,6 +9,9 @@
 //   drive cold-0 s3+https://HOST/BUCKET/PREFIX   in another object store (s3_drive.h)
 //   drive hot-0 rados:POOL/NAMESPACE             in a RADOS pool (rados_drive.h)
 //   FOLDER/spool/       files on their way there; they have no names
+//   FOLDER/sealed       the metadata's files as an orderly stop left them (seal.h)
+// The id is in the metadata and on every drive too, and all are compared before anything is written
+// (identity.h): an open that is refused leaves everything as it was.
 // The number behind "orrery-store" is the format's. A later program opens an earlier format and
 // writes the number it has made of it; an earlier one refuses a later number. Format 2 has copies
 // in other tiers and enciphered blobs, format 3 extents whose ETag is no MD5 (quick_etag.h), format
@@ -19,8 +22,12 @@
 #include <memory>
 
 #include "core/base/diagnostic.h"
+#include "live/store/folder_lock.h"
+#include "live/store/reserve.h"
 #include "live/store/s3_drive.h"
+#include "live/store/seal.h"
 #include "live/store/store.h"
+#include "live/store/witness.h"
 
 namespace orrery::store {
 
@@ -41,13 +48,20 @@ std::string store_text(const std::string& id, const std::vector<TierPlan>& tiers
 std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
 
 struct OpenedFolder {
+  FolderLock lock;  // the last that goes
+  std::string folder;
   std::string id;
   std::string database;  // empty: RocksDB in the folder
-  std::unique_ptr<Metadata> metadata;
   std::vector<Tier> tiers;
   std::map<std::string, std::unique_ptr<Drive>> drives;  // null: not there now
   std::map<std::string, std::string> folders;            // of the drives
-  Diagnostics notes;                                     // drives that are not there
+  Diagnostics notes;            // drives that are not there, metadata that are behind
+  bool behind = false;          // the metadata have lost commits, and that was accepted
+  std::uint64_t run_after = 0;  // a new run has a higher number: the drives have seen this one
+  std::shared_ptr<Reserve> reserve = std::make_shared<Reserve>(std::string());
+  std::vector<SealedFile> sealed = {};   // the metadata's files as the last orderly stop left them
+  std::shared_ptr<Witnesses> witnesses;  // null: it was opened to look
+  std::unique_ptr<Metadata> metadata;
 
   DriveSet drive_set() const;
 };
@@ -55,14 +69,19 @@ struct OpenedFolder {
 struct FolderWish {
   std::string database = {};  // of a new store; one that is there has its own
   bool alone = false;         // no gateway may run on it meanwhile
+  bool looks = false;         // writes nothing, not a byte
+  bool accepts_loss = false;  // opens metadata that are behind too, and says so in the notes
 };
 
-// Makes the store where there is none, as `tiers` says, and opens it. A drive that is not there is
-// noted, and the store goes on without it while enough are left; with `replace_drives` an empty one
-// is made in its place.
+// Makes the store where there is none (unless it only looks), as `tiers` says, and opens it. A
+// drive that is not there is noted, and the store goes on without it while enough are left; with
+// `replace_drives` an empty one is made in its place.
 Result<OpenedFolder> open_store_folder(const std::string& folder,
                                        const std::vector<TierPlan>& tiers, const std::string& id,
                                        bool replace_drives = false, const S3Access& access = {},
                                        const FolderWish& wish = {});
+
+// Closes a store whose run has ended in order: lists the metadata's files, and tells the drives.
+void seal_store_folder(OpenedFolder& opened);
 
 }  // namespace orrery::store

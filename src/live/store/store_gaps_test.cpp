@@ -146,7 +146,7 @@ class RoomAhead : public testing::Test {
     // The one folder in which "name.00.0" lies: making all of them takes longer than the test.
     std::filesystem::create_directories(folder + "/data/fe");
     std::ofstream(folder + "/drive") << mark_text({"s", "d"});
-    drive = std::move(open_folder_drive(folder, {"s", "d"}, false).value());
+    drive = std::move(open_folder_drive(folder, {"s", "d"}, Marking::refuse).value());
   }
   ~RoomAhead() override { std::filesystem::remove_all(folder); }
 
@@ -208,7 +208,7 @@ TEST_F(RoomAhead, is_looked_for_anew_where_it_ends) {
 
 TEST_F(RoomAhead, a_drive_that_is_anothers_or_away_is_named_with_its_remedy) {
   const auto said = [&](const std::string& where, const DriveMark& mark) {
-    const auto opened = open_folder_drive(where, mark, false);
+    const auto opened = open_folder_drive(where, mark, Marking::refuse);
     if (opened) return std::string("opened");
     const Diagnostic& first = opened.error().front();
     EXPECT_EQ(first.code, "store.drive");
@@ -221,7 +221,7 @@ TEST_F(RoomAhead, a_drive_that_is_anothers_or_away_is_named_with_its_remedy) {
             "where it was");
   EXPECT_EQ(said(folder + "/none", {"s", "d"}),
             "this drive of the store is not there | mount it, or replace it with `orrery store "
-            "repair`");
+            "repair STORE --apply`");
   EXPECT_FALSE(drive->is_remote());
   const auto none = drive->open("none.00.0");
   ASSERT_FALSE(none);

@@ -1,8 +1,12 @@
 #include "live/store/sweep.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "core/base/text.h"
 #include "live/store/codec.h"
 #include "live/store/walk.h"
 
@@ -38,7 +42,7 @@ Answer<bool> is_referred_to(Store& store, const std::string& drive, const ShardN
 
 // The rows of runs: those that may still bring files to a commit, and those that never will.
 struct Runs {
-  std::uint64_t last = 0;  // files of later ones are not looked at
+  std::uint64_t last = 0;  // that began; a file of a later one means that rows are missing
   std::set<std::uint64_t> alive = {};
   std::vector<std::uint64_t> given_up = {};
 };
@@ -56,12 +60,22 @@ Answer<std::vector<std::pair<std::uint64_t, std::string>>> run_rows(Store& store
   return rows;
 }
 
+Answer<std::uint64_t> newest_run(Store& store) {
+  const auto row = store.metadata().get(row::fact("epoch"));
+  if (!row) return refused(row.error());
+  return *row ? from_big_endian(**row) : 0;
+}
+
 // Runs that nobody holds are given up before their files are looked at: a commit of theirs that
 // comes later is refused, however alive they are.
 Answer<Runs> settle_runs(Store& store) {
   Runs runs;
+  // Before the rows: a run that begins between the two has its row then.
+  const auto newest = newest_run(store);
+  if (!newest) return std::unexpected(newest.error());
   const auto rows = run_rows(store);
   if (!rows) return std::unexpected(rows.error());
+  runs.last = *newest;
   for (const auto& [run, said] : *rows) {
     runs.last = std::max(runs.last, run);
     if (run == store.epoch()) continue;
@@ -97,8 +111,10 @@ Answer<bool> has_died(Store& store) {
 
 namespace {
 
-// The files of a drive whose runs are over, in the order of their blobs.
-Answer<std::vector<Found>> left_behind(Drive& drive, const Runs& runs) {
+// The files of a drive whose runs are over, in the order of their blobs. The fault is a file of a
+// run that the metadata do not know.
+Answer<std::vector<Found>> left_behind(Store& store, const std::string& id, Drive& drive,
+                                       const Runs& runs) {
   const auto files = drive.list();
   if (!files) return refused(files.error());
   std::vector<Found> found;
@@ -106,17 +122,32 @@ Answer<std::vector<Found>> left_behind(Drive& drive, const Runs& runs) {
     auto name = shard_name_of(file);
     if (!name) continue;
     const std::uint64_t run = run_of(name->blob);
-    if (run <= runs.last && !runs.alive.contains(run)) found.push_back({std::move(*name), file});
+    if (run > runs.last) {
+      const auto now = newest_run(store);
+      if (!now) return std::unexpected(now.error());
+      if (run <= *now) continue;  // another gateway began meanwhile
+      return refused("InternalError",
+                     fmt::format("drive {} has the file {} of run {}, and the metadata know {} "
+                                 "runs: nothing is swept",
+                                 id, file, run, runs.last));
+    }
+    if (!runs.alive.contains(run)) found.push_back({std::move(*name), file});
   }
   std::ranges::sort(found, {}, [](const Found& of) { return std::string_view(of.name.blob); });
   return found;
 }
 
+// A file that no row names.
+struct Loose {
+  std::string drive;
+  Found found;
+};
+
 // Most files are named, and were when the cursors were made: pages of rows tell that for less than
 // a look at each. The others are asked for as the rows are now.
-Answer<void> sweep_drive(Store& store, const std::string& id, Drive& drive,
-                         const std::vector<Found>& found, const std::function<bool()>& stop,
-                         Swept& swept) {
+Answer<void> find_loose(Store& store, const std::string& id, const std::vector<Found>& all,
+                        const std::function<bool()>& stop, std::vector<Loose>& loose,
+                        std::set<std::uint64_t>& unsettled) {
   const auto blobs = store.metadata().cursor();
   const auto garbage = store.metadata().cursor();
   const auto named_then = [&](Cursor& cursor, const std::string& key, const ShardName& name) {
@@ -124,16 +155,92 @@ Answer<void> sweep_drive(Store& store, const std::string& id, Drive& drive,
     return cursor.valid() && cursor.key() == key &&
            names(cursor.value(), id, name, store.metadata().is_shared());
   };
-  for (const auto& [name, file] : found) {
+  for (const Found& found : all) {
     if (stop()) return refused("ServiceUnavailable", "stopped");
-    ++swept.files;
+    const ShardName& name = found.name;
     if (named_then(*blobs, row::blob(name.blob), name) ||
-        named_then(*garbage, row::garbage(name.blob), name) || store.pins().pinned(name.blob)) {
+        named_then(*garbage, row::garbage(name.blob), name)) {
+      continue;
+    }
+    if (store.pins().pinned(name.blob)) {  // somebody reads or writes it
+      unsettled.insert(run_of(name.blob));
       continue;
     }
     const auto known = is_referred_to(store, id, name);
     if (!known) return std::unexpected(known.error());
-    if (!*known && drive.remove(file)) ++swept.removed;
+    if (!*known) loose.push_back({id, found});
+  }
+  return {};
+}
+
+// How many shards of a blob make it whole, as the header of one of its files says; 0: that cannot
+// be read.
+int shards_wanted(Drive& drive, const std::string& file) {
+  auto opened = drive.open(file);
+  if (!opened) return 0;
+  std::string header(kShardHeaderBytes, '\0');
+  const auto got = (*opened)->read(0, header);
+  if (!got || *got != header.size()) return 0;
+  const auto words = split_at_blanks(header);
+  if (words.size() < 5 || words[0] != "orrery-shard") return 0;
+  const std::string_view plan = words[4];
+  return static_cast<int>(parse_integer(plan.substr(0, plan.find('+'))).value_or(0));
+}
+
+// Blobs of which enough files are there to read them, and no row: the last run that died may leave
+// such before its commit, no other can.
+Answer<std::set<std::string>> whole_blobs(Store& store, const Runs& runs,
+                                          const std::vector<Loose>& loose) {
+  std::map<std::string, std::set<int>> shards;
+  std::map<std::string, int> wanted;
+  for (const Loose& file : loose) {
+    const std::string& blob = file.found.name.blob;
+    if (std::ranges::find(runs.given_up, run_of(blob)) != runs.given_up.end()) continue;
+    const auto row = store.metadata().get(row::blob(blob));
+    if (!row) return refused(row.error());
+    if (*row) continue;  // an older revision of a shard that was written anew
+    shards[blob].insert(file.found.name.shard);
+    if (!wanted.contains(blob) || wanted[blob] == 0)
+      wanted[blob] = shards_wanted(*store.setting().drives.at(file.drive), file.found.file);
+  }
+  std::set<std::string> whole;
+  for (const auto& [blob, found] : shards) {
+    if (wanted[blob] > 0 && static_cast<int>(found.size()) >= wanted[blob]) whole.insert(blob);
+  }
+  return whole;
+}
+
+constexpr std::size_t kSaysMost = 100;
+
+Answer<void> set_loose_aside(Store& store, const Runs& runs, const std::vector<Loose>& loose,
+                             Swept& swept) {
+  const auto whole = whole_blobs(store, runs, loose);
+  if (!whole) return std::unexpected(whole.error());
+  const auto well = well_ms(store);
+  if (!well) return std::unexpected(well.error());
+  const auto say = [&](std::string what) {
+    if (swept.says.size() < kSaysMost) swept.says.push_back(std::move(what));
+  };
+  for (const Loose& file : loose) {
+    const std::string& name = file.found.file;
+    const std::string& blob = file.found.name.blob;
+    if (whole->contains(blob) && !store.setting().sweeps_whole) {
+      ++swept.kept;
+      say(
+          fmt::format("{} of drive {} is part of a whole object of run {} that no row names: it "
+                      "stays",
+                      name, file.drive, run_of(blob)));
+      continue;
+    }
+    const std::string origin =
+        fmt::format("set aside at {} ms since 1970 by run {}: no row named these files",
+                    store.now_ms(), store.epoch());
+    const auto done = store.setting().drives.at(file.drive)->set_aside({name, *well}, origin);
+    if (done) {
+      ++swept.set_aside;
+    } else {
+      say(name + " of drive " + file.drive + " cannot be set aside: " + done.error().what);
+    }
   }
   return {};
 }
@@ -144,21 +251,69 @@ Answer<Swept> sweep_orphans(Store& store, const std::function<bool()>& stop) {
   Swept swept;
   const auto runs = settle_runs(store);
   if (!runs) return std::unexpected(runs.error());
+  std::vector<Loose> loose;
+  std::set<std::uint64_t> unsettled;
   for (const auto& [id, drive] : store.setting().drives) {
     if (!drive) continue;
-    const auto found = left_behind(*drive, *runs);
+    const auto found = left_behind(store, id, *drive, *runs);
     if (!found) return std::unexpected(found.error());
-    if (auto good = sweep_drive(store, id, *drive, *found, stop, swept); !good) {
+    swept.files += found->size();
+    if (auto good = find_loose(store, id, *found, stop, loose, unsettled); !good)
       return std::unexpected(good.error());
-    }
   }
+  if (auto good = set_loose_aside(store, *runs, loose, swept); !good)
+    return std::unexpected(good.error());
   Commit commit;
   for (const std::uint64_t run : runs->given_up) {
-    commit.changes.push_back({row::epoch(run), std::nullopt});
+    if (!unsettled.contains(run)) commit.changes.push_back({row::epoch(run), std::nullopt});
   }
   if (commit.changes.empty()) return swept;
   if (const auto done = store.metadata().commit(commit); !done) return refused(done.error());
   return swept;
+}
+
+Answer<Aside> tend_aside(Store& store, const std::function<bool()>& stop) {
+  Aside aside;
+  const auto well = well_ms(store);
+  if (!well) return std::unexpected(well.error());
+  const auto& agrees = store.setting().agrees;
+  for (const auto& [id, drive] : store.setting().drives) {
+    if (!drive) continue;
+    const auto files = drive->aside();
+    if (!files) return refused(files.error());
+    for (const AsideFile& file : *files) {
+      if (stop()) return refused("ServiceUnavailable", "stopped");
+      const auto name = shard_name_of(file.name);
+      if (!name) continue;
+      const auto named = is_referred_to(store, id, *name);
+      if (!named) return std::unexpected(named.error());
+      const bool ripe = file.since_ms <= *well && *well - file.since_ms >= store.setting().aside_ms;
+      if (*named && drive->bring_back(file)) {
+        ++aside.brought_back;
+      } else if (!*named && ripe && (!agrees || agrees()) && drive->remove_aside(file)) {
+        ++aside.removed;
+      } else {
+        ++aside.files;
+      }
+    }
+  }
+  return aside;
+}
+
+Answer<std::uint64_t> well_ms(Store& store) {
+  const auto row = store.metadata().get(row::fact("well"));
+  if (!row) return refused(row.error());
+  return *row ? from_big_endian(**row) : 0;
+}
+
+// Not synced by itself: what a crash takes of it only makes the wait longer.
+Answer<void> add_well(Store& store, std::uint64_t ms) {
+  const auto before = well_ms(store);
+  if (!before) return std::unexpected(before.error());
+  const auto done = store.metadata().commit(
+      {.changes = {{row::fact("well"), big_endian(*before + ms)}}, .durable = false});
+  if (!done) return refused(done.error());
+  return {};
 }
 
 Answer<void> end_run(Store& store) {

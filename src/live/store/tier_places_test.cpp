@@ -6,8 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
-#include "live/s3/hash.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/s3/hash.h"
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/quick_etag.h"
 #include "live/store/simulated_drive_fixture.h"

@@ -1,0 +1,203 @@
+#include "live/files/folder.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/base/text.h"
+
+namespace orrery::files {
+namespace {
+
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+// Of a file that is being written, beside its name; nobody else names a file so.
+constexpr const char* kPartName = ".orrery-part";
+
+// Tells bind mounts of one file system apart where the kernel says (5.8 and later), else devices.
+Result<std::uint64_t> mount_of(int file, const std::string& path) {
+  struct statx facts{};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &facts) != 0) {
+    return failed_call(path, "statx");
+  }
+  if ((facts.stx_mask & STATX_MNT_ID) != 0) return facts.stx_mnt_id;
+  return std::uint64_t{facts.stx_dev_major} << 32 | facts.stx_dev_minor;
+}
+
+Result<void> synced(int file, const std::string& path) {
+  if (::fsync(file) != 0) return failed_call(path, "fsync");
+  return {};
+}
+
+// Not every file system can refuse to replace (NFS cannot); there the name is looked for first.
+// What could come in between is at worst an empty folder, which rename() replaces.
+int rename_to_free_name(int from, const char* name, int to, const char* new_name) {
+  const long done = ::syscall(SYS_renameat2, from, name, to, new_name, RENAME_NOREPLACE);
+  if (done == 0 || (errno != EINVAL && errno != ENOSYS)) return static_cast<int>(done);
+  struct stat there{};
+  if (::fstatat(to, new_name, &there, AT_SYMLINK_NOFOLLOW) == 0) return errno = EEXIST, -1;
+  if (errno != ENOENT) return -1;
+  return ::renameat(from, name, to, new_name);
+}
+
+// The folder part and the last name of a path.
+std::pair<std::string, std::string> parted(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {"", std::string(path)};
+  return {std::string(path.substr(0, slash)), std::string(path.substr(slash + 1))};
+}
+
+}  // namespace
+
+OpenFile::~OpenFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+OpenFile::OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+std::unexpected<Diagnostics> unsafe(const std::string& path, const std::string& what) {
+  return fail({.code = "files.unsafe", .what = path + ": " + what});
+}
+
+std::unexpected<Diagnostics> failed_call(const std::string& path, const char* call) {
+  return fail({.code = "files.failed", .what = path + ": " + call + ": " + std::strerror(errno)});
+}
+
+Result<Folder> Folder::open(const std::string& path, bool make) {
+  OpenFile file(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file && errno == ENOENT && make) {
+    if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return failed_call(path, "mkdir");
+    file = OpenFile(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  if (!file) return failed_call(path, "open");
+  const auto mount = mount_of(file.get(), path);
+  if (!mount) return std::unexpected(mount.error());
+  return Folder(std::move(file), path, *mount);
+}
+
+Result<Folder> Folder::part(const std::string& name, bool make) const {
+  const std::string path = path_ + '/' + name;
+  OpenFile file(::openat(get(), name.c_str(), kFolderFlags));
+  if (!file && errno == ENOENT && make) {
+    if (::mkdirat(get(), name.c_str(), 0755) != 0 && errno != EEXIST) {
+      return failed_call(path, "mkdir");
+    }
+    if (auto safe = synced(get(), path_); !safe) return std::unexpected(safe.error());
+    file = OpenFile(::openat(get(), name.c_str(), kFolderFlags));
+  }
+  if (!file && (errno == ELOOP || errno == ENOTDIR)) {
+    return unsafe(path, "it is no folder, or a symbolic link");
+  }
+  if (!file) return failed_call(path, "open");
+  const auto mount = mount_of(file.get(), path);
+  if (!mount) return std::unexpected(mount.error());
+  if (*mount != mount_) return unsafe(path, "another file system is mounted here");
+  return Folder(std::move(file), path, *mount);
+}
+
+Result<Folder> Folder::itself() const {
+  OpenFile file(::fcntl(get(), F_DUPFD_CLOEXEC, 0));
+  if (!file) return failed_call(path_, "dup");
+  return Folder(std::move(file), path_, mount_);
+}
+
+Result<Folder> Folder::below(std::string_view path, bool make) const {
+  if (const std::string fault = path_fault(path); !fault.empty()) {
+    return unsafe(path_ + '/' + std::string(path), fault);
+  }
+  const auto names = split(path, '/');
+  auto at = part(std::string(names.front()), make);
+  for (std::size_t i = 1; i < names.size() && at; ++i) at = at->part(std::string(names[i]), make);
+  return at;
+}
+
+Result<OpenFile> Folder::read(std::string_view path) const {
+  const std::string whole = path_ + '/' + std::string(path);
+  if (const std::string fault = path_fault(path); !fault.empty()) return unsafe(whole, fault);
+  const auto [folders, name] = parted(path);
+  if (!folders.empty()) {
+    const auto parent = below(folders);
+    if (!parent) return std::unexpected(parent.error());
+    return parent->read(name);
+  }
+  // O_NONBLOCK: a FIFO that has taken the file's name must not hold us up.
+  OpenFile file(::openat(get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ELOOP) return unsafe(whole, "it is a symbolic link");
+  if (!file) return failed_call(whole, "open");
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) return failed_call(whole, "stat");
+  if (!S_ISREG(facts.st_mode)) return unsafe(whole, "it is no regular file");
+  const auto mount = mount_of(file.get(), whole);
+  if (!mount) return std::unexpected(mount.error());
+  if (*mount != mount_) return unsafe(whole, "another file system is mounted here");
+  return file;
+}
+
+Result<void> Folder::write(std::string_view path,
+                           const std::function<Result<void>(int)>& fill) const {
+  const std::string whole = path_ + '/' + std::string(path);
+  if (const std::string fault = path_fault(path); !fault.empty()) return unsafe(whole, fault);
+  const auto [folders, name] = parted(path);
+  if (!folders.empty()) {
+    const auto parent = below(folders, true);
+    if (!parent) return std::unexpected(parent.error());
+    return parent->write(name, fill);
+  }
+  // What a write that was killed left.
+  ::unlinkat(get(), kPartName, 0);
+  const OpenFile file(
+      ::openat(get(), kPartName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file) return failed_call(whole, "open");
+  auto filled = fill(file.get());
+  if (filled && ::fsync(file.get()) != 0) filled = failed_call(whole, "fsync");
+  if (filled && ::renameat(get(), kPartName, get(), name.c_str()) != 0) {
+    filled = failed_call(whole, "rename");
+  }
+  if (!filled) {
+    ::unlinkat(get(), kPartName, 0);
+    return filled;
+  }
+  return synced(get(), path_);
+}
+
+Result<bool> Folder::has(std::string_view name) const {
+  const std::string text(name);
+  struct stat facts{};
+  if (::fstatat(get(), text.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return failed_call(path_ + '/' + text, "stat");
+}
+
+Result<void> Folder::move(std::string_view name, const Folder& to,
+                          std::string_view new_name) const {
+  const std::string from_name(name), to_name(new_name);
+  for (const std::string& one : {from_name, to_name}) {
+    const std::string fault = path_fault(one);
+    if (!fault.empty() || one.find('/') != std::string::npos) {
+      return unsafe(path_ + '/' + one, fault.empty() ? "a name has no '/'" : fault);
+    }
+  }
+  if (rename_to_free_name(get(), from_name.c_str(), to.get(), to_name.c_str()) != 0) {
+    return failed_call(path_ + '/' + from_name, "rename");
+  }
+  if (auto safe = synced(to.get(), to.path_); !safe) return safe;
+  return synced(get(), path_);
+}
+
+Result<FileId> Folder::id() const {
+  struct stat facts{};
+  if (::fstat(get(), &facts) != 0) return failed_call(path_, "stat");
+  return FileId{facts.st_dev, facts.st_ino};
+}
+
+}  // namespace orrery::files

@@ -1,0 +1,267 @@
+// Secrets at rest: tenants' secrets under the master key, keys that are not the ones they are said
+// to be, and who keeps access over restarts.
+#include "live/s3server/tenants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "live/s3/sigv4.h"
+#include "live/s3server/runtime.h"
+#include "live/s3server/s3_request.h"
+#include "live/store/moment.h"
+
+namespace orrery::s3server::tenants_tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+class TenantsAtRest : public testing::Test {
+ protected:
+  TenantsAtRest()
+      : folder(testing::TempDir() + "orrery-tenants." + std::to_string(::getpid()) + '.' +
+               testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(folder);
+    options.folder = folder;
+    options.tiers = {{.name = "hot", .plan = {1, 0}}};
+    options.log = [](const std::string&) {};
+  }
+  ~TenantsAtRest() override { fs::remove_all(folder); }
+
+  std::unique_ptr<Runtime> opened() {
+    auto runtime = Runtime::open(options);
+    EXPECT_TRUE(runtime) << to_text(runtime.error());
+    return runtime ? std::move(*runtime) : nullptr;
+  }
+  static KeyRing ring(const std::vector<std::pair<std::string, char>>& keys) {
+    KeyRing made{.current = keys.front().first};
+    for (const auto& [id, digit] : keys) made.keys[id] = std::string(32, digit);
+    return made;
+  }
+  static std::string notes(Runtime& runtime) { return to_text(runtime.folder().notes); }
+  static net::Response ask(Runtime& runtime, const std::string& method, const std::string& target,
+                           const std::string& key, const std::string& secret,
+                           const std::string& body = "") {
+    const std::string time = amz_time(wall_clock_ms());
+    net::Request request{.method = method, .target = target};
+    request.headers = {
+        {"Host", "127.0.0.1"}, {"x-amz-date", time}, {"x-amz-content-sha256", "UNSIGNED-PAYLOAD"}};
+    const auto parsed = s3_request_of(request, "localhost");
+    const s3::SignatureInput input{.method = method,
+                                   .path = s3::uri_encoded(parsed->path, true),
+                                   .query = parsed->query,
+                                   .headers = request.headers,
+                                   .payload = "UNSIGNED-PAYLOAD",
+                                   .time = time,
+                                   .region = "us-east-1"};
+    request.headers.emplace_back("Authorization", s3::authorization(input, {key, secret, ""}));
+    if (body.empty()) return runtime.service().answer(request);
+    request.headers.emplace_back("Content-Length", std::to_string(body.size()));
+    net::BodyPlan plan = runtime.service().plan(request);
+    auto* sink = std::get_if<std::unique_ptr<net::BodySink>>(&plan);
+    if (!sink) return std::move(std::get<net::Response>(plan));
+    if (auto refusal = (*sink)->take(body)) return *refusal;
+    return (*sink)->finish();
+  }
+  static bool may_ask(Runtime& runtime, const std::string& key, const std::string& secret) {
+    return ask(runtime, "GET", "/", key, secret).status == 200;
+  }
+  // Whether a text stands in any file of the metadata.
+  bool is_in_files(const std::string& text) const {
+    for (const auto& at : fs::recursive_directory_iterator(folder + "/metadata")) {
+      std::ifstream file(at.path(), std::ios::binary);
+      const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+      if (bytes.find(text) != bytes.npos) return true;
+    }
+    return false;
+  }
+
+  std::string folder;
+  RuntimeOptions options;
+  const std::string secret = "a-secret-of-bobs-own";
+  const std::vector<Tenant> bob = {{"BOB", secret, "bob", "bob", 0}};
+};
+
+TEST_F(TenantsAtRest, a_secret_does_not_stand_in_the_files_of_a_store_with_a_key) {
+  options.keys = ring({{"k1", 'a'}});
+  options.tenants = bob;
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->first_tenant("AK", "the-secret-of-main"));
+    EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
+    EXPECT_TRUE(may_ask(*runtime, "BOB", secret)) << "a second time as the first";
+    EXPECT_FALSE(may_ask(*runtime, "BOB", ""));
+    EXPECT_TRUE(may_ask(*runtime, "AK", "the-secret-of-main"));
+    EXPECT_THAT(notes(*runtime), Not(HasSubstr("store.clear-secrets")));
+  }
+  EXPECT_FALSE(is_in_files(secret));
+  EXPECT_FALSE(is_in_files("the-secret-of-main"));
+  options.tenants.reset();
+  const auto runtime = opened();
+  EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
+  EXPECT_EQ(runtime->first_tenant("", "")->secret_key, "the-secret-of-main");
+}
+
+TEST_F(TenantsAtRest, secrets_that_stood_in_the_clear_are_sealed_and_taken_off_the_disk) {
+  options.tenants = bob;
+  {
+    const auto runtime = opened();
+    EXPECT_THAT(notes(*runtime), HasSubstr("[store.clear-secrets]")) << "it says what that means";
+  }
+  EXPECT_TRUE(is_in_files(secret)) << "or this test shows nothing";
+  options.tenants.reset();
+  options.keys = ring({{"k1", 'a'}});
+  const auto runtime = opened();
+  EXPECT_THAT(notes(*runtime), HasSubstr("[store.sealed]"));
+  EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
+  // The engine takes a merged file off the disk a moment after it is done with it.
+  for (int i = 0; i < 100 && is_in_files(secret); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(is_in_files(secret));
+}
+
+TEST_F(TenantsAtRest, a_secret_goes_over_to_the_key_for_what_is_new) {
+  options.tenants = bob;
+  options.keys = ring({{"k1", 'a'}});
+  opened();
+  options.tenants.reset();
+  options.keys = ring({{"k2", 'b'}, {"k1", 'a'}});
+  opened();
+  options.keys = ring({{"k2", 'b'}});
+  EXPECT_TRUE(may_ask(*opened(), "BOB", secret)) << "the first key is not needed for it any more";
+}
+
+TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_and_never_twice_alike) {
+  const KeyRing keys = ring({{"k1", 'a'}});
+  const std::string first = tenant_row(bob.front(), keys, std::string(16, '1'));
+  EXPECT_NE(first, tenant_row(bob.front(), keys, std::string(16, '2')));
+  Tenant moved = *store::decode_tenant(first);
+  ASSERT_TRUE(opened_tenant(moved, keys));
+  EXPECT_EQ(opened_tenant(moved, keys)->secret_key, secret);
+  EXPECT_FALSE(opened_tenant(moved, ring({{"k1", 'b'}}))) << "another key";
+  EXPECT_FALSE(opened_tenant(moved, ring({{"k2", 'a'}}))) << "of another name";
+  moved.access_key = "EVE";
+  EXPECT_FALSE(opened_tenant(moved, keys)) << "a row put in another's place";
+}
+
+TEST_F(TenantsAtRest,
+       another_key_under_the_right_id_is_refused_before_anything_is_written_with_it) {
+  options.keys = ring({{"k1", 'a'}});
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->first_tenant("AK", "s"));
+    ask(*runtime, "PUT", "/pail", "AK", "s");
+    EXPECT_EQ(ask(*runtime, "PUT", "/pail/k", "AK", "s", "in cipher").status, 200);
+  }
+  for (const auto& keys : {ring({{"k1", 'b'}}), ring({{"k2", 'c'}, {"k1", 'b'}})}) {
+    options.keys = keys;
+    const auto refused_open = Runtime::open(options);
+    ASSERT_FALSE(refused_open);
+    EXPECT_EQ(refused_open.error().front().code, "store.key");
+    EXPECT_THAT(refused_open.error().front().what, HasSubstr("'k1'"));
+  }
+  options.keys = ring({{"k1", 'a'}});
+  const auto runtime = opened();
+  EXPECT_EQ(ask(*runtime, "GET", "/pail/k", "AK", "s").body, "in cipher");
+}
+
+// Of a store that was enciphered before keys had check values: what lies there is the check.
+TEST_F(TenantsAtRest, a_key_without_a_check_value_is_held_against_what_is_stored) {
+  for (const std::size_t bytes : {std::size_t{9}, std::size_t{20'000}}) {
+    fs::remove_all(folder);
+    options.keys = ring({{"k1", 'a'}});
+    {
+      const auto runtime = opened();
+      ASSERT_TRUE(runtime->first_tenant("AK", "s"));
+      ask(*runtime, "PUT", "/pail", "AK", "s");
+      EXPECT_EQ(ask(*runtime, "PUT", "/pail/k", "AK", "s", std::string(bytes, 'x')).status, 200);
+      const auto row = store::row::key_check("k1");
+      ASSERT_TRUE(runtime->store().metadata().get(row).value());
+      ASSERT_TRUE(runtime->store().metadata().commit({.changes = {{row, std::nullopt}}}));
+    }
+    options.keys = ring({{"k1", 'b'}});
+    const auto refused_open = Runtime::open(options);
+    ASSERT_FALSE(refused_open) << bytes;
+    EXPECT_EQ(refused_open.error().front().code, "store.key");
+    options.keys = ring({{"k1", 'a'}});
+    const auto runtime = opened();
+    EXPECT_TRUE(runtime->store().metadata().get(store::row::key_check("k1")).value());
+  }
+}
+
+TEST_F(TenantsAtRest, who_stays_though_nobody_named_them_is_said) {
+  options.tenants =
+      std::vector<Tenant>{{"BOB", "s", "bob", "bob", 0}, {"CAROL", "s", "carol", "carol", 0}};
+  EXPECT_THAT(notes(*opened()), Not(HasSubstr("still have access")));
+  options.tenants.reset();
+  {
+    const auto runtime = opened();
+    EXPECT_THAT(notes(*runtime), HasSubstr("still have access: bob, carol"));
+    EXPECT_TRUE(may_ask(*runtime, "CAROL", "s"));
+  }
+  options.tenants = std::vector<Tenant>{};
+  EXPECT_FALSE(may_ask(*opened(), "CAROL", "s"));
+  options.tenants.reset();
+  EXPECT_THAT(notes(*opened()), Not(HasSubstr("still have access")));
+}
+
+TEST_F(TenantsAtRest, keys_that_the_first_tenant_is_given_replace_those_before) {
+  const auto runtime = opened();
+  ASSERT_TRUE(runtime->first_tenant("OLD", "leaked"));
+  EXPECT_TRUE(may_ask(*runtime, "OLD", "leaked"));
+  ASSERT_TRUE(runtime->first_tenant("NEW", "fresh"));
+  EXPECT_TRUE(may_ask(*runtime, "NEW", "fresh"));
+  EXPECT_FALSE(may_ask(*runtime, "OLD", "leaked"));
+  EXPECT_EQ(runtime->first_tenant("", "")->access_key, "NEW");
+}
+
+TEST_F(TenantsAtRest, a_policy_that_an_earlier_program_took_and_this_one_does_not_is_named) {
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->store().make_bucket(
+        {.name = "pail",
+         .owner = "main",
+         .documents = {{"policy",
+                        R"({"Statement":{"Effect":"Deny","Principal":"*",)"
+                        R"("Action":"s3:GetObjekt","Resource":"arn:aws:s3:::pail/*"}})"}}}));
+  }
+  const std::string said = notes(*opened());
+  EXPECT_THAT(said, HasSubstr("[store.policy]"));
+  EXPECT_THAT(said, HasSubstr("bucket pail"));
+}
+
+// Pages that are for this machine are for those who know it as this machine: a browser that was led
+// here by another's name, or a proxy, is not near.
+TEST_F(TenantsAtRest, pages_for_this_machine_are_not_given_under_another_name) {
+  auto runtime = opened();
+  const auto status = [&](const std::string& target, const std::string& host) {
+    const net::Request request{.target = target, .headers = {{"Host", host}}, .peer = "127.0.0.1"};
+    return runtime->service().answer(request).status;
+  };
+  for (const char* page : {"/-/status", "/-/metrics"}) {
+    for (const char* host :
+         {"127.0.0.1", "127.0.0.1:8118", "localhost", "LocalHost:80", "[::1]:8118", "[::1]"}) {
+      EXPECT_EQ(status(page, host), 200) << host;
+    }
+    for (const char* host :
+         {"evil.com", "evil.com:8118", "", "127.0.0.1.evil.com", "localhost.evil.com",
+          "127.evil.com", "localhost:80.evil.com", "[::2]", "0.0.0.0"}) {
+      EXPECT_EQ(status(page, host), 421) << host;
+    }
+  }
+  EXPECT_EQ(status("/-/health", "evil.com"), 200) << "it says nothing";
+  runtime.reset();
+  options.metrics_for_all = true;
+  runtime = opened();
+  EXPECT_EQ(status("/-/metrics", "store-1.example:8118"), 200) << "as --open-metrics has it";
+}
+
+}  // namespace
+}  // namespace orrery::s3server::tenants_tests
