@@ -1,7 +1,7 @@
 // Speed of base/: what every reader and every random draw costs.
+#include "bench/figure.h"
 #include "core/base/digest.h"
 #include "core/base/random.h"
-#include "bench/figure.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // The calls that a layout search makes by the million, and one serving point.
 #include "bench/figure.h"
 #include "layers/compute/calibration.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 
 namespace orrery {
 namespace {
@@ -58,7 +58,7 @@ Result<double> attention_ns() {
 Result<double> serving_points() {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   query.model = *models->catalog().model("llama-3-70b");
   query.accelerator = models->catalog().accelerator("h200-sxm");
   query.split.tp = 4;

@@ -4,11 +4,11 @@
 #include <deque>
 #include <string>
 
-#include "core/base/random.h"
 #include "bench/figure.h"
+#include "core/base/random.h"
+#include "core/sim/kernel.h"
 #include "layers/fabric/topology.h"
 #include "layers/fabric/traffic.h"
-#include "core/sim/kernel.h"
 
 namespace orrery {
 namespace {

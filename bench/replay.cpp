@@ -10,10 +10,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/base/random.h"
 #include "bench/figure.h"
-#include "study/trial/pod_replay.h"
+#include "core/base/random.h"
 #include "core/workload/job_synthesis.h"
+#include "study/trial/pod_replay.h"
 
 namespace orrery {
 namespace {

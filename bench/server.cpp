@@ -1,10 +1,10 @@
 // How long the server takes for a request, without the sockets.
 #include <algorithm>
 
+#include "app/server/console.h"
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/templates.h"
-#include "app/server/console.h"
 
 namespace orrery {
 namespace {

@@ -1,7 +1,7 @@
 // Serving in time: iterations of an engine a second, one replica and a fleet.
 #include "bench/figure.h"
-#include "model/machine/predict_serving.h"
 #include "layers/serving/fleet.h"
+#include "model/jobs/predict_serving.h"
 
 namespace orrery {
 namespace {
@@ -15,7 +15,7 @@ struct Stand {
 Result<Stand> stand_of(const char* model, int tp) {
   auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   query.model = *models->catalog().model(model);
   query.accelerator = models->catalog().accelerator("h100-sxm");
   query.split.tp = tp;

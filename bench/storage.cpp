@@ -4,6 +4,7 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
+#include "model/jobs/build_machine.h"
 #include "twin/twin/scenario.h"
 
 namespace orrery {
@@ -36,7 +37,7 @@ Result<double> storage_day() {
   if (!models) return std::unexpected(models.error());
   auto design = design::read_design(kDesign, models->catalog());
   if (!design) return std::unexpected(design.error());
-  const machine::Machine machine = build_machine(*std::move(design), *models);
+  const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
   const twin::Scenario scenario = twin::scenario_of(machine, days(1));
   std::uint64_t saves = 0;
   const double taken = seconds_of([&] {

@@ -5,7 +5,7 @@
 
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
-#include "model/machine/predict_training.h"
+#include "model/jobs/predict_training.h"
 
 namespace orrery {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::size_t kBlock = 2000;
 
 struct Bench {
   machine::Models models;
-  machine::TrainingQuery query;
+  jobs::TrainingQuery query;
 };
 
 Result<std::unique_ptr<Bench>> gpt3_on_a100() {
@@ -22,7 +22,7 @@ Result<std::unique_ptr<Bench>> gpt3_on_a100() {
   auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
   bench->models = std::move(*models);
-  machine::TrainingQuery& q = bench->query;
+  jobs::TrainingQuery& q = bench->query;
   q.model = *bench->models.catalog().model("gpt3-175b");
   q.accelerator = bench->models.catalog().accelerator("a100-80-sxm");
   q.gpus = 64;
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Bench>> gpt3_on_a100() {
 Result<double> estimates_per_s() {
   const auto bench = gpt3_on_a100();
   if (!bench) return std::unexpected(bench.error());
-  const machine::TrainingQuery& q = (*bench)->query;
+  const jobs::TrainingQuery& q = (*bench)->query;
   const training::TrainingJob job = job_of(q);
   const training::LayoutSpace space = whole_space(job);
   std::vector<training::Layout> layouts;
@@ -72,7 +72,7 @@ Result<double> search_175b() {
   const double seconds = seconds_of([&faults] {
     const auto bench = gpt3_on_a100();
     if (!bench) return void(faults = bench.error());
-    const machine::TrainingQuery& q = (*bench)->query;
+    const jobs::TrainingQuery& q = (*bench)->query;
     const training::TrainingJob job = job_of(q);
     const training::LayoutSpace space = whole_space(job);
     const training::FrameworkModel framework =
@@ -83,7 +83,7 @@ Result<double> search_175b() {
                                        .space = space,
                                        .framework = framework,
                                        .source = source,
-                                       .memory_limit = machine::usable_memory(*q.accelerator)};
+                                       .memory_limit = jobs::usable_memory(*q.accelerator)};
     std::vector<training::SearchResult> parts(2);
     const std::int64_t half = space.size() / 2;
     {

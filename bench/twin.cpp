@@ -4,6 +4,7 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
+#include "model/jobs/build_machine.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery {
@@ -38,7 +39,7 @@ Result<double> simulate(int hosts, int spares, Seconds horizon) {
   if (!models) return std::unexpected(models.error());
   auto design = design::read_design(design_text(hosts, spares, hosts / 16), models->catalog());
   if (!design) return std::unexpected(design.error());
-  const machine::Machine machine = build_machine(*std::move(design), *models);
+  const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
   const twin::Simulation simulation(machine, {.horizon = horizon});
   std::uint64_t interruptions = 0;
   const double taken =

@@ -6,13 +6,14 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/edit.h"
-#include "plan/plan/review.h"
+#include "model/jobs/build_machine.h"
 #include "output/report/view_calc.h"
 #include "output/report/view_compare.h"
 #include "output/report/view_completions.h"
 #include "output/report/view_fabric.h"
 #include "output/report/view_hall.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {
@@ -74,7 +75,7 @@ std::vector<design::Change> sixteen_thousand_endpoints() {
 
 Result<std::string> fabric_page(const Ready& r, std::vector<std::string> failed) {
   return report::fabric_view_json(
-      build_machine(r.design, r.models),
+      jobs::build_machine(r.design, r.models),
       {.collective = {.kind = workload::Collective::all_to_all}, .failed = std::move(failed)});
 }
 

@@ -30,19 +30,34 @@ function(orrery_precompile target kind)
   endif()
 endfunction()
 
+# orrery_register(TARGET PREFIX [VARIABLE=value ...]): tells ctest of a test program. A process per
+# test would spend most of its time on starting, so each program is run in a few shards, in parallel;
+# ORRERY_EACH_TEST registers every test by itself.
+option(ORRERY_EACH_TEST "Register every test with ctest, not shards of test programs" OFF)
+set(ORRERY_SHARDS 4)
+function(orrery_register target prefix)
+  if(ORRERY_EACH_TEST)
+    gtest_discover_tests(${target} TEST_PREFIX ${prefix}. DISCOVERY_MODE PRE_TEST
+                         PROPERTIES ENVIRONMENT "${ARGN}")
+    return()
+  endif()
+  math(EXPR last "${ORRERY_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${prefix}.${shard} COMMAND ${target} --gtest_brief=1)
+    set_tests_properties(${prefix}.${shard} PROPERTIES ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${ORRERY_SHARDS};GTEST_SHARD_INDEX=${shard};${ARGN}")
+  endforeach()
+endfunction()
+
 # orrery_room(WING/NAME [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
 #
-# A room is a folder of a wing of src/. Its sources become the static library room_NAME and its *_test.cpp the
-# executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the rooms whose
-# headers it may include (base is always among them); tests/tidy_test.cpp checks that the includes
-# keep to this list.
+# A room is a folder of a wing of src/. Its sources become the static library room_NAME and its
+# *_test.cpp the executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the
+# rooms whose headers it may include (base is always among them); tests/tidy_test.cpp checks that
+# the includes keep to this list.
 function(orrery_room folder)
   cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
   get_filename_component(name ${folder} NAME)
-  # The architecture names rooms that come later; their place in the order is kept, the folder is not there yet.
-  if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
-    return()
-  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
@@ -89,6 +104,6 @@ function(orrery_room folder)
     if(ORRERY_UNITY)
       set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
     endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)
+    orrery_register(${name}_test ${name})
   endif()
 endfunction()

@@ -26,8 +26,8 @@ struct Answer {
   plan::Review review;
   plan::Verdict verdict;
 
-  double figure(machine::Layer layer, std::string_view id) const {
-    const machine::Figure* f = verdict.figure(layer, id);
+  double figure(figures::Layer layer, std::string_view id) const {
+    const figures::Figure* f = verdict.figure(layer, id);
     EXPECT_NE(f, nullptr) << id;
     return f ? f->estimate.value : -1;
   }
@@ -55,13 +55,13 @@ Answer answer_to(const char* name, const std::vector<Change>& changes) {
   return answer_to(text);
 }
 
-using machine::Layer;
+using figures::Layer;
 
 // A goal that no figure answers was shown as 0 %.
 TEST(answers, a_goal_that_nothing_gives_has_no_value) {
   const Answer a = answer_to("inference-pod", {{"workloads[0].serve.precision", "nvfp4"}});
   ASSERT_EQ(a.verdict.goals.size(), 2U);
-  for (const machine::GoalOutcome& g : a.verdict.goals) {
+  for (const figures::GoalOutcome& g : a.verdict.goals) {
     EXPECT_FALSE(g.known) << g.text;
     EXPECT_FALSE(g.met) << g.text;
   }
@@ -279,7 +279,7 @@ TEST(answers, a_tier_of_which_only_the_kind_is_said_is_the_usual_one) {
 // A house without accelerators had a price for an accelerator-hour.
 TEST(answers, servers_alone_have_a_price_for_a_node_hour) {
   const Answer a = answer_to("fraud-cpu", {});
-  EXPECT_EQ(a.verdict.figure(Layer::cost, "useful_hour")->label, "cost of a useful node-hour");
+  EXPECT_EQ(a.verdict.figure(Layer::cost, "useful_hour")->note, "of a node");
   EXPECT_EQ(a.review.cost.accelerators, 24);
 }
 
@@ -329,7 +329,8 @@ TEST(answers, whole_requests_end_within_their_bound) {
   const Answer loose = service("60 s");
   // One answer in a hundred has more than 601 tokens, of 9 ms at least.
   const Answer tight = service("8 s");
-  EXPECT_GT(loose.figure(Layer::serving, "capacity"), tight.figure(Layer::serving, "capacity"));
+  EXPECT_GT(loose.figure(Layer::serving, "replica_capacity"),
+            tight.figure(Layer::serving, "replica_capacity"));
   EXPECT_LE(tight.figure(Layer::serving, "latency_p99"), 8);
   EXPECT_LE(loose.figure(Layer::serving, "replicas_needed"),
             tight.figure(Layer::serving, "replicas_needed"));

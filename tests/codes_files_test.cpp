@@ -4,34 +4,34 @@
 
 #include <string>
 
-#include "live/agent/exporter_metrics.h"
-#include "live/agent/exporter_slurm.h"
-#include "live/agent/lifecycle_lines.h"
-#include "live/agent/slurm_parse.h"
-#include "live/agent/slurm_port.h"
 #include "core/base/csv.h"
 #include "core/catalog/config_json.h"
 #include "core/catalog/fact_tables.h"
 #include "core/catalog/site_hours.h"
-#include "model/design/yaml_tree.h"
-#include "output/emit/kubernetes.h"
-#include "output/emit/megatron_arguments.h"
-#include "output/emit/script.h"
-#include "output/emit/stamp.h"
+#include "core/workload/job_trace.h"
+#include "core/workload/pod_trace.h"
 #include "layers/fabric/collective_parameters.h"
 #include "layers/fabric/counters.h"
 #include "layers/fabric/graph.h"
 #include "layers/fabric/nccl_log.h"
 #include "layers/facility/schedule.h"
 #include "layers/failure/causes.h"
-#include "model/machine/known_fixture.h"
-#include "model/machine/predict_training.h"
-#include "live/s3/xml.h"
-#include "study/search/rank.h"
 #include "layers/serving/engine.h"
+#include "live/agent/exporter_metrics.h"
+#include "live/agent/exporter_slurm.h"
+#include "live/agent/lifecycle_lines.h"
+#include "live/agent/slurm_parse.h"
+#include "live/agent/slurm_port.h"
+#include "live/s3/xml.h"
+#include "model/design/yaml_tree.h"
+#include "model/jobs/predict_training.h"
+#include "model/machine/known_fixture.h"
+#include "output/emit/kubernetes.h"
+#include "output/emit/megatron_arguments.h"
+#include "output/emit/script.h"
+#include "output/emit/stamp.h"
+#include "study/search/rank.h"
 #include "study/trial/rewind.h"
-#include "core/workload/job_trace.h"
-#include "core/workload/pod_trace.h"
 
 namespace orrery {
 namespace {
@@ -180,14 +180,14 @@ TEST(codes_files, of_models_and_megatron_lines) {
 }
 
 TEST(codes_files, of_training_that_cannot_be_laid_out) {
-  machine::TrainingQuery good{.model = *machine::known().catalog().model("llama-3-8b"),
-                              .accelerator = machine::known().catalog().accelerator("h100-sxm"),
-                              .gpus = 8};
+  jobs::TrainingQuery good{.model = *machine::known().catalog().model("llama-3-8b"),
+                           .accelerator = machine::known().catalog().accelerator("h100-sxm"),
+                           .gpus = 8};
   good.sequence = 4096;
   good.batch = 8;
   good.layout = {.tp = 2, .pp = 1, .vp = 1, .cp = 1, .ep = 1, .microbatch = 1};
   EXPECT_EQ(code_of(predict_training(machine::known(), good)), "");
-  machine::TrainingQuery odd = good;
+  jobs::TrainingQuery odd = good;
   odd.layout.tp = 3;
   EXPECT_EQ(code_of(predict_training(machine::known(), odd)), "training.layout");
   odd = good;

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "model/design/design.h"
 #include "layers/fabric/what_if.h"
+#include "model/design/design.h"
+#include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
-#include "model/machine/predict_serving.h"
 
 namespace orrery {
 namespace {
@@ -515,14 +515,14 @@ TEST(codes, of_losses_that_cannot_be_studied) {
 
 TEST(codes, of_services_that_do_not_run) {
   const catalog::Catalog& catalog = machine::known().catalog();
-  machine::ServingQuery good{.model = *catalog.model("llama-3-8b"),
-                             .accelerator = catalog.accelerator("h100-sxm")};
+  jobs::ServingQuery good{.model = *catalog.model("llama-3-8b"),
+                          .accelerator = catalog.accelerator("h100-sxm")};
   const auto code = [&](auto change) {
-    machine::ServingQuery q = good;
+    jobs::ServingQuery q = good;
     change(q);
     return code_of(replica_of(machine::known(), q));
   };
-  using Query = machine::ServingQuery;
+  using Query = jobs::ServingQuery;
   EXPECT_EQ(code([](Query&) {}), "");
   EXPECT_EQ(code([](Query& q) { q.engine = "none"; }), "serving.engine");
   EXPECT_EQ(code([](Query& q) { q.split.tp = 8; }), "");

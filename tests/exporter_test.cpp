@@ -13,14 +13,14 @@
 #include <sstream>
 #include <thread>
 
+#include "app/cli/verb.h"
 #include "live/agent/command.h"
 #include "live/agent/exporter_slurm.h"
 #include "live/agent/test_folder.h"
-#include "app/cli/verb.h"
-#include "model/design/templates.h"
-#include "output/emit/prometheus.h"
-#include "model/machine/known_fixture.h"
 #include "live/net/test_socket.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "output/emit/prometheus.h"
 #include "plan/plan/review.h"
 #include "slurm_cluster.h"
 

@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "model/design/design.h"
+#include "model/design/change.h"
 #include "model/design/fields_design.h"
 #include "model/design/goals.h"
 #include "model/design/names.h"

@@ -20,15 +20,16 @@
 #include <sstream>
 
 #include "app/cli/store_design.h"
+#include "field_walk.h"
 #include "model/design/edit.h"
 #include "model/design/shape.h"
+#include "model/jobs/build_machine.h"
+#include "model/machine/known_fixture.h"
 #include "output/emit/grafana.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/prometheus.h"
 #include "output/emit/slurm.h"
 #include "output/emit/terraform.h"
-#include "field_walk.h"
-#include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 #include "study/search/network_load.h"
 #include "twin/twin/simulation.h"
@@ -38,13 +39,13 @@ namespace {
 
 // A day of a design in simulated time: "run ttft" and the like.
 std::map<std::string, double> figures_of_run(const design::Design& design) {
-  const machine::Machine m = build_machine(design, machine::known());
+  const machine::Machine m = jobs::build_machine(design, machine::known());
   const twin::Simulation simulation(m, {.horizon = days(1), .replications = 1});
   std::vector<twin::Replication> done;
   done.push_back(*simulation.replicate(0));
   std::map<std::string, double> all;
-  for (const machine::Section& section : simulation.run_of(done).sections) {
-    for (const machine::Figure& f : section.figures) all["run " + f.id] += f.estimate.value;
+  for (const figures::Section& section : simulation.run_of(done).sections) {
+    for (const figures::Figure& f : section.figures) all["run " + f.id()] += f.estimate.value;
   }
   return all;
 }
@@ -67,13 +68,13 @@ Signals signals_of(const design::Design& design) {
   Signals s;
   const plan::Review review = plan::run_stages(design, machine::known());
   const plan::Verdict verdict = verdict_of(review, {.spends = false, .insist = false});
-  for (const machine::Section& section : verdict.sections) {
-    for (const machine::Figure& f : section.figures) {
-      s.figures[f.id] += f.estimate.value;
-      s.figures[f.id + "_width"] += f.estimate.high - f.estimate.low;
+  for (const figures::Section& section : verdict.sections) {
+    for (const figures::Figure& f : section.figures) {
+      s.figures[f.id()] += f.estimate.value;
+      s.figures[f.id() + "_width"] += f.estimate.high - f.estimate.low;
     }
   }
-  for (const machine::GoalOutcome& g : verdict.goals) s.figures["goal_" + g.metric] = g.met ? 1 : 0;
+  for (const figures::GoalOutcome& g : verdict.goals) s.figures["goal_" + g.metric] = g.met ? 1 : 0;
   s.figures["ready"] = 0;
   for (const plan::Finding& f : verdict.findings) ++s.rules[f.rule];
   const emit::EmitSource source{.design = "rich", .version = "", .digest = "none"};

@@ -9,15 +9,15 @@
 #include <cmath>
 #include <map>
 
-#include "model/design/templates.h"
 #include "layers/failure/causes.h"
+#include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 
 namespace orrery {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 struct Told {
   design::Design design;
@@ -25,7 +25,7 @@ struct Told {
   plan::Verdict verdict;
 
   double at(Layer layer, std::string_view id, std::string_view section = {}) const {
-    const machine::Figure* f = verdict.figure(layer, id, section);
+    const figures::Figure* f = verdict.figure(layer, id, section);
     EXPECT_NE(f, nullptr) << design.name << ": " << id << " of " << section;
     return f ? f->estimate.value : -1;
   }
@@ -219,7 +219,7 @@ TEST_P(EveryPod, power_and_energy) {
   const double pue = t_.at(Layer::facility, "pue");
   EXPECT_GT(pue, 1.05);
   EXPECT_LT(pue, 1.5);
-  EXPECT_NEAR(t_.at(Layer::facility, "draw_peak"), pue * (machines + wires + storage), 10);
+  EXPECT_NEAR(t_.at(Layer::facility, "draw_nameplate"), pue * (machines + wires + storage), 10);
   const double mean = t_.at(Layer::facility, "it_mean");
   const double of_one = t_.at(Layer::facility, "node_mean_" + fleet.name);
   EXPECT_NEAR(mean, fleet.count * of_one + wires + storage, 10);
@@ -267,7 +267,7 @@ TEST_P(EveryPod, money) {
   const double hour = t_.at(Layer::cost, "useful_hour");
   EXPECT_NEAR(hour, annual / (units * 8760 * own_use * goodput), 1e-6 * hour);
   const double run = t_.at(Layer::training, "accelerator_hours") * goodput * hour;
-  EXPECT_NEAR(t_.at(Layer::cost, "run_pretrain"), run, 1e-6 * run);
+  EXPECT_NEAR(t_.at(Layer::cost, "run_cost_pretrain"), run, 1e-6 * run);
   const double rent = t_.at(Layer::cost, "contract_hour");
   EXPECT_NEAR(t_.at(Layer::cost, "break_even"), annual / (units * 8760 * rent), 1e-6);
   EXPECT_LT(rent, t_.at(Layer::cost, "market_hour"));
@@ -321,7 +321,7 @@ TEST(hand, a_recommender_s_step_by_its_rows) {
   const catalog::Accelerator& a = *v.fleet->accelerator();
   double rows = 0;
   double sum = 0;
-  for (const machine::StepSlice& part : v.step.parts) {
+  for (const jobs::StepSlice& part : v.step.parts) {
     sum += part.time.base();
     if (part.name == "embedding tables") rows = part.time.base();
   }

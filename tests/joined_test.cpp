@@ -46,14 +46,14 @@ struct Side {
         stages(plan::run_stages(design, machine::known())),
         verdict(plan::review(design, machine::known(), {.spends = false})) {}
 
-  double figure(machine::Layer layer, std::string_view id) const {
-    const machine::Figure* f = verdict.figure(layer, id);
+  double figure(figures::Layer layer, std::string_view id) const {
+    const figures::Figure* f = verdict.figure(layer, id);
     EXPECT_NE(f, nullptr) << to_text(layer) << " has no figure " << id;
     return f ? f->estimate.value : NAN;
   }
-  double goodput() const { return figure(machine::Layer::failure, "goodput"); }
-  double useful_hour() const { return figure(machine::Layer::cost, "useful_hour"); }
-  double annual() const { return figure(machine::Layer::cost, "annual"); }
+  double goodput() const { return figure(figures::Layer::failure, "goodput"); }
+  double useful_hour() const { return figure(figures::Layer::cost, "useful_hour"); }
+  double annual() const { return figure(figures::Layer::cost, "annual"); }
   const plan::TrainView& train() const { return stages.trains.at(0); }
   bool breaks(std::string_view rule) const {
     return std::ranges::any_of(verdict.findings,
@@ -67,7 +67,7 @@ struct Pair {
 
   explicit Pair(const std::string& layer) : a(layer + "-a"), b(layer + "-b") {}
 
-  double ratio(machine::Layer layer, std::string_view id) const {
+  double ratio(figures::Layer layer, std::string_view id) const {
     return b.figure(layer, id) / a.figure(layer, id);
   }
 };
@@ -133,7 +133,7 @@ TEST(pairs, differ_in_one_place_only) {
       {"facility", [](auto& to, auto& from) { to.sites[0].cooling = from.sites[0].cooling; }},
       {"cost", [](auto& to, auto& from) { to.fleet[0].rent = from.fleet[0].rent; }},
   };
-  EXPECT_EQ(std::size(places), static_cast<std::size_t>(machine::kLayerCount));
+  EXPECT_EQ(std::size(places), static_cast<std::size_t>(figures::kLayerCount));
   for (const Place& p : places) {
     design::Design a = read_pair(p.layer + "-a");
     const design::Design b = read_pair(p.layer + "-b");
@@ -147,29 +147,29 @@ TEST(joined, a_power_cap_slows_the_step_and_shrinks_the_contract) {
   const Pair p("compute");
   // 250 W less on 8 accelerators of 2,064 nodes, exactly.
   const double less_kw = 0.250 * 8 * 2064;
-  EXPECT_NEAR(p.a.figure(machine::Layer::facility, "it_nameplate") -
-                  p.b.figure(machine::Layer::facility, "it_nameplate"),
+  EXPECT_NEAR(p.a.figure(figures::Layer::facility, "it_nameplate") -
+                  p.b.figure(figures::Layer::facility, "it_nameplate"),
               less_kw * 1000, 1);
   // 450 of 700 W is a cap of 0.64. Power goes with the cube of the clock, so work that does nothing
   // but draw its limit keeps the cube root of that, 0.863. A100 training at 0.625, which draws less
   // and waits more, keeps 0.88 to 0.93 (catalog power_capping, MIT LLSC study): the upper end.
-  const double speed = 1 / p.ratio(machine::Layer::training, "step_time");
+  const double speed = 1 / p.ratio(figures::Layer::training, "step_time");
   EXPECT_GE(speed, std::cbrt(450.0 / 700));
   EXPECT_LE(speed, 0.93);
   // compute: the cap binds, and the step draws what it allows.
-  EXPECT_LT(p.a.figure(machine::Layer::compute, "draw_pretrain"), 700);
-  EXPECT_GT(p.a.figure(machine::Layer::compute, "draw_pretrain"), 450);
-  EXPECT_NEAR(p.b.figure(machine::Layer::compute, "draw_pretrain"), 450, 0.03 * 450);
+  EXPECT_LT(p.a.figure(figures::Layer::compute, "draw_pretrain"), 700);
+  EXPECT_GT(p.a.figure(figures::Layer::compute, "draw_pretrain"), 450);
+  EXPECT_NEAR(p.b.figure(figures::Layer::compute, "draw_pretrain"), 450, 0.03 * 450);
   // The year costs less by the contracted kW and by the energy: hand calculation, 0.1 %.
-  const double mean_kw = (p.a.figure(machine::Layer::facility, "it_mean") -
-                          p.b.figure(machine::Layer::facility, "it_mean")) /
+  const double mean_kw = (p.a.figure(figures::Layer::facility, "it_mean") -
+                          p.b.figure(figures::Layer::facility, "it_mean")) /
                          1000;
-  const double pue = p.a.figure(machine::Layer::facility, "pue");
+  const double pue = p.a.figure(figures::Layer::facility, "pue");
   const double saved = less_kw * kColocationPerKw + mean_kw * pue * kHours * kTariff;
   EXPECT_NEAR(p.a.annual() - p.b.annual(), saved, 0.01 * saved);
   // A run takes longer and pays less an hour.
-  EXPECT_NEAR(p.ratio(machine::Layer::cost, "run_pretrain"),
-              p.ratio(machine::Layer::training, "step_time") * p.b.annual() / p.a.annual(), 1e-6);
+  EXPECT_NEAR(p.ratio(figures::Layer::cost, "run_cost_pretrain"),
+              p.ratio(figures::Layer::training, "step_time") * p.b.annual() / p.a.annual(), 1e-6);
 }
 
 TEST(joined, recomputing_all_lengthens_the_run_and_raises_its_price) {
@@ -177,44 +177,45 @@ TEST(joined, recomputing_all_lengthens_the_run_and_raises_its_price) {
   // One forward pass more over a forward and a backward of twice that: at most 4/3. Korthikanti et
   // al. (arXiv 2205.05198) measured 30 to 40 % with full recompute, of steps whose communication
   // is doubled too; the optimizer and the exposed reduction do not grow.
-  const double longer = p.ratio(machine::Layer::training, "step_time");
+  const double longer = p.ratio(figures::Layer::training, "step_time");
   EXPECT_GE(longer, 1.28);
   EXPECT_LE(longer, 4.0 / 3 + 0.01);
   // The loaders read 2,048 sequences of 8,192 tokens of 4 B a step.
   for (const Side* s : {&p.a, &p.b}) {
-    EXPECT_NEAR(s->figure(machine::Layer::storage, "read_rate"),
-                2048.0 * 8192 * 4 / s->figure(machine::Layer::training, "step_time"), 1);
+    EXPECT_NEAR(s->figure(figures::Layer::storage, "read_rate"),
+                2048.0 * 8192 * 4 / s->figure(figures::Layer::training, "step_time"), 1);
   }
   // Goodput stays, so the run costs as much more as it takes longer; the year's energy moves the
   // rest, under 0.1 %.
   EXPECT_NEAR(p.b.goodput(), p.a.goodput(), 1e-6);
-  EXPECT_NEAR(p.ratio(machine::Layer::cost, "run_pretrain"), longer, 0.001 * longer);
+  EXPECT_NEAR(p.ratio(figures::Layer::cost, "run_cost_pretrain"), longer, 0.001 * longer);
 }
 
 TEST(joined, fp8_weights_need_fewer_hosts_and_a_token_costs_less) {
   const Pair p("serving");
   // Half the bytes of the weights and twice the peak: at most twice the requests, and no fewer.
-  const double faster = p.ratio(machine::Layer::serving, "capacity");
+  const double faster = p.ratio(figures::Layer::serving, "replica_capacity");
   EXPECT_GT(faster, 1.2);
   EXPECT_LT(faster, 2.0);
   for (const Side* s : {&p.a, &p.b}) {
     // 38 requests a second at peak, replicas filled to 80 %, four accelerators each.
-    const double replicas = std::ceil(38 / (0.8 * s->figure(machine::Layer::serving, "capacity")));
-    EXPECT_EQ(s->figure(machine::Layer::serving, "accelerators"), replicas * 4);
+    const double replicas =
+        std::ceil(38 / (0.8 * s->figure(figures::Layer::serving, "replica_capacity")));
+    EXPECT_EQ(s->figure(figures::Layer::serving, "accelerators"), replicas * 4);
     // failure: a host (two replicas) is away for 10 min after each of 16.58 failures in 1,000
     // host-days (what the published runs of up to 128 nodes come to), and no replica is to spare.
     const double hosts = replicas / 2;
     const double away = 1 - std::exp(-hosts * 16.58 / 1000 / 86400 * 600);
-    EXPECT_NEAR(1 - s->figure(machine::Layer::serving, "availability"), away, 0.01 * away);
+    EXPECT_NEAR(1 - s->figure(figures::Layer::serving, "availability"), away, 0.01 * away);
     // cost: the hours of those accelerators over 19 answers a second, of which a half is below 129
     // tokens and a hundredth above 601: log-normal, the mean is e^(s^2 / 2) medians.
     const double sigma = std::log(601 / 129.0) / 2.3263478740408408;
     const double tokens = 19 * 129 * std::exp(sigma * sigma / 2);
     const double hour = s->annual() / 64 / kHours;
-    EXPECT_NEAR(s->figure(machine::Layer::serving, "usd_per_mtoken"),
+    EXPECT_NEAR(s->figure(figures::Layer::serving, "usd_per_mtoken"),
                 replicas * 4 * hour / (tokens * 3600.0) * 1e6, 1e-6);
   }
-  EXPECT_LT(p.ratio(machine::Layer::serving, "usd_per_mtoken"), 0.85);
+  EXPECT_LT(p.ratio(figures::Layer::serving, "usd_per_mtoken"), 0.85);
 }
 
 TEST(joined, a_converged_storage_network_slows_the_step_at_checkpoint_time) {
@@ -240,9 +241,9 @@ TEST(joined, a_converged_storage_network_slows_the_step_at_checkpoint_time) {
   EXPECT_FALSE(p.a.breaks("fabric.separate-storage"));
   // What is saved: the switches and optics of 4,128 ports, their hall and their energy.
   const double capex =
-      p.a.figure(machine::Layer::cost, "capex") - p.b.figure(machine::Layer::cost, "capex");
+      p.a.figure(figures::Layer::cost, "capex") - p.b.figure(figures::Layer::cost, "capex");
   const double kw = p.a.stages.networks().storage.bill.power().base() / 1000;
-  const double pue = p.a.figure(machine::Layer::facility, "pue");
+  const double pue = p.a.figure(figures::Layer::facility, "pue");
   EXPECT_NEAR(capex, p.a.stages.networks().storage.bill.price().middle().base(), 1);
   const double saved =
       capex * yearly_share_of_capex() + kw * (kColocationPerKw + pue * kHours * kTariff);
@@ -257,11 +258,11 @@ TEST(joined, fewer_metadata_servers_lengthen_the_stall) {
   for (int i = 0; i < 2; ++i) {
     // 196,608 files at 1,000 creations a second and server; 2 s of commit.
     const double stall = kWritten + 196608 / (1000 * servers[i]) + 2;
-    EXPECT_NEAR(sides[i]->figure(machine::Layer::storage, "stall"), stall, 0.01);
+    EXPECT_NEAR(sides[i]->figure(figures::Layer::storage, "stall"), stall, 0.01);
     // Back after 60 + 30 + 120 s and 5.68 TB at 2 TB/s.
     const double restart = 210 + kParameters * 14 / 2e12;
     const double interval = best_interval(stall, kMtbf);
-    EXPECT_NEAR(sides[i]->figure(machine::Layer::storage, "interval"), interval, 1);
+    EXPECT_NEAR(sides[i]->figure(figures::Layer::storage, "interval"), interval, 1);
     expected[i] = efficiency(interval, stall, kMtbf, restart);
     EXPECT_NEAR(sides[i]->goodput(), expected[i], 1e-4);
   }
@@ -273,8 +274,8 @@ TEST(joined, fewer_metadata_servers_lengthen_the_stall) {
 TEST(joined, a_requeue_at_once_saves_the_hold_of_slurm_after_every_failure) {
   const Pair p("cluster");
   // Measured on Slurm with 64 nodes: 147.7 s by default, 1.73 s with drain, requeue and release.
-  EXPECT_NEAR(p.a.figure(machine::Layer::failure, "restart") -
-                  p.b.figure(machine::Layer::failure, "restart"),
+  EXPECT_NEAR(p.a.figure(figures::Layer::failure, "restart") -
+                  p.b.figure(figures::Layer::failure, "restart"),
               147.7 - 1.73, 1e-6);
   const double gain = std::exp((147.7 - 1.73) / kMtbf);  // 1.47 % of the time of 16,384 GPUs
   EXPECT_NEAR(p.b.goodput() / p.a.goodput(), gain, 1e-5);
@@ -285,20 +286,20 @@ TEST(joined, a_slower_restart_lowers_goodput) {
   const Pair p("failure");
   // A 1T model on 100,000 GPUs that is struck every 1,800 s: 600 s to restart leave 68.33 %, 60 s
   // leave 92.23 % (published with Daly's formula). The ratio does not depend on the stall.
-  EXPECT_NEAR(p.a.figure(machine::Layer::failure, "mtbf"), 1800, 0.1);
+  EXPECT_NEAR(p.a.figure(figures::Layer::failure, "mtbf"), 1800, 0.1);
   EXPECT_NEAR(p.b.goodput() / p.a.goodput(), 0.9223 / 0.6833, 0.001);
   EXPECT_NEAR(p.b.goodput() / p.a.goodput(), std::exp(540.0 / 1800), 1e-4);
   // More of the time is spent computing, so the energy bill rises while the hour gets cheaper:
   // electricity is 4 % of the year.
-  EXPECT_GT(p.b.figure(machine::Layer::facility, "energy_year"),
-            p.a.figure(machine::Layer::facility, "energy_year"));
+  EXPECT_GT(p.b.figure(figures::Layer::facility, "energy_year"),
+            p.a.figure(figures::Layer::facility, "energy_year"));
   EXPECT_NEAR(p.a.useful_hour() / p.b.useful_hour(), std::exp(540.0 / 1800), 0.01);
 }
 
 TEST(joined, air_cooling_shrinks_the_fleet_that_fits) {
   const Pair p("facility");
-  const double a = p.a.figure(machine::Layer::facility, "pue");
-  const double b = p.b.figure(machine::Layer::facility, "pue");
+  const double a = p.a.figure(figures::Layer::facility, "pue");
+  const double b = p.b.figure(figures::Layer::facility, "pue");
   // The climate table for Virginia: 1.15 to 1.35 with rear doors, 1.20 to 1.45 with air.
   EXPECT_GE(a, 1.15);
   EXPECT_LE(a, 1.35);
@@ -309,16 +310,16 @@ TEST(joined, air_cooling_shrinks_the_fleet_that_fits) {
   const plan::SiteView& site = p.a.stages.sites.at(0);
   const double node = 10.2e3 + site.fabric.base() / 2064;
   const double storage = site.storage.base();
-  EXPECT_EQ(p.a.figure(machine::Layer::facility, "nodes_that_fit"),
+  EXPECT_EQ(p.a.figure(figures::Layer::facility, "nodes_that_fit"),
             std::floor(std::floor((28.6e6 / a - storage) / node) * 0.99));
-  EXPECT_EQ(p.b.figure(machine::Layer::facility, "nodes_that_fit"),
+  EXPECT_EQ(p.b.figure(figures::Layer::facility, "nodes_that_fit"),
             std::floor(std::floor((28.6e6 / b - storage) / node) * 0.99));
-  EXPECT_GE(p.a.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
-  EXPECT_LT(p.b.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
+  EXPECT_GE(p.a.figure(figures::Layer::facility, "nodes_that_fit"), 2064);
+  EXPECT_LT(p.b.figure(figures::Layer::facility, "nodes_that_fit"), 2064);
   EXPECT_FALSE(p.a.breaks("facility.power-above-site"));
   EXPECT_TRUE(p.b.breaks("facility.power-above-site"));
   // cost: the same IT energy at a higher PUE.
-  const double kw = p.a.figure(machine::Layer::facility, "it_mean") / 1000;
+  const double kw = p.a.figure(figures::Layer::facility, "it_mean") / 1000;
   EXPECT_NEAR(p.b.annual() - p.a.annual(), kw * (b - a) * kHours * kTariff, 100);
 }
 
@@ -330,8 +331,8 @@ TEST(joined, spot_raises_the_price_of_a_useful_hour) {
   EXPECT_NEAR(taken_back, 69.2, 0.1);
   const double before = 264.0 * 24 / 64;
   const double after = 1 / (1 / before + 1 / taken_back);
-  EXPECT_NEAR(p.a.figure(machine::Layer::failure, "mtbf"), before * 3600, 1);
-  EXPECT_NEAR(p.b.figure(machine::Layer::failure, "mtbf"), after * 3600, 1);
+  EXPECT_NEAR(p.a.figure(figures::Layer::failure, "mtbf"), before * 3600, 1);
+  EXPECT_NEAR(p.b.figure(figures::Layer::failure, "mtbf"), after * 3600, 1);
   // 70.55e9 parameters: 988 GB at 40 GB/s to drain, at 80 GB/s to read back; an hour between saves.
   const double size = 70.55e9 * 14;
   const double drain = size / 40e9 + 512 / 20000.0 + 2;
@@ -374,12 +375,12 @@ design::Design run_of(const Published& p, bool own_rate) {
 
 void expect_inside(const Published& p, bool own_rate, double widest_factor, double widest_points) {
   const plan::Verdict v = plan::review(run_of(p, own_rate), machine::known(), {.spends = false});
-  const Estimate mtbf = v.figure(machine::Layer::failure, "mtbf")->estimate;
+  const Estimate mtbf = v.figure(figures::Layer::failure, "mtbf")->estimate;
   EXPECT_LE(mtbf.low, p.between.base());
   EXPECT_GE(mtbf.high, p.between.base());
   EXPECT_LE(mtbf.high / mtbf.value, widest_factor);
   EXPECT_LE(mtbf.value / mtbf.low, widest_factor);
-  const Estimate good = v.figure(machine::Layer::failure, "goodput")->estimate;
+  const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
   EXPECT_LE(std::max(good.high - good.value, good.value - good.low), widest_points);
   if (p.good) {
     EXPECT_LE(good.low, *p.good);
@@ -413,7 +414,7 @@ TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
     design::Design d = run_of(llama, true);
     d.scheduler.recovery = recovery;
     const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
-    const Estimate good = v.figure(machine::Layer::failure, "goodput")->estimate;
+    const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
     return good.high - good.low;
   };
   design::Recovery own;
@@ -428,7 +429,7 @@ TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
 TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
   design::Design d = run_of({1200, hours(1), std::nullopt, 1}, false);
   const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
-  const Estimate good = v.figure(machine::Layer::failure, "goodput")->estimate;
+  const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
   EXPECT_LE(good.low, 0.97);
   EXPECT_GE(good.high, 0.97);
   EXPECT_LE(std::max(good.high - good.value, good.value - good.low), 0.10);
@@ -439,7 +440,7 @@ TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
 TEST(published, llama_3_took_30_84_million_gpu_hours) {
   const design::Design d = run_of({2048, hours(54.0 * 24 / 419), 0.92, 419}, true);
   const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
-  const Estimate e = v.figure(machine::Layer::training, "accelerator_hours")->estimate;
+  const Estimate e = v.figure(figures::Layer::training, "accelerator_hours")->estimate;
   std::printf("GPU-hours %.2f M [%.2f .. %.2f]\n", e.value / 1e6, e.low / 1e6, e.high / 1e6);
   EXPECT_LE(e.low, 30.84e6);
   EXPECT_GE(e.high, 30.84e6);

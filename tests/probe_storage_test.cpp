@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "live/agent/test_folder.h"
-#include "core/base/csv.h"
 #include "app/cli/verb.h"
+#include "core/base/csv.h"
+#include "live/agent/test_folder.h"
 #include "s3_fault_server.h"
 
 extern char** environ;

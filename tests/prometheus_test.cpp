@@ -14,10 +14,10 @@
 #include "live/agent/command.h"
 #include "live/agent/test_folder.h"
 #include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
 #include "output/emit/alerts.h"
 #include "output/emit/alerts_yaml.h"
 #include "output/emit/grafana.h"
-#include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 
 namespace orrery {

@@ -28,10 +28,10 @@
 #include <sstream>
 #include <thread>
 
-#include "live/agent/journal_lines.h"
-#include "live/agent/slurm_parse.h"
 #include "core/base/random.h"
 #include "core/base/text.h"
+#include "live/agent/journal_lines.h"
+#include "live/agent/slurm_parse.h"
 #include "slurm_cluster.h"
 
 extern char** environ;

@@ -86,7 +86,7 @@ TEST(rule_laws, later_copies_keep_up_with_their_rhythm) {
   expect_law("superpod-h100", "storage.later-copies",
              each("storage[1].write", {"1 MB/s", "10 MB/s", "20 MB/s", "40 MB/s", "1 GB/s"}),
              [](const plan::Review& r) {
-               const machine::SavePlan& k = *r.trains[0].checkpoint;
+               const jobs::SavePlan& k = *r.trains[0].checkpoint;
                // A milestone a week; one is sent at the tier's own rate.
                const double takes = k.size.base() / r.tiers()[1].write.base();
                EXPECT_NEAR(k.later.at(0).takes.base(), takes, 0.02 * takes + 3);
@@ -115,7 +115,7 @@ TEST(rule_laws, spares_cover_all_but_one_per_cent_of_the_time) {
       "superpod-a100", "failure.spares",
       each("fleet[0].spares", {"0", "1", "2", "3", "4", "6"}, {{"workloads[0].train.nodes", "80"}}),
       [](const plan::Review& r) {
-        const machine::FailurePlan& f = r.trains[0].failure;
+        const jobs::FailurePlan& f = r.trains[0].failure;
         // P(Poisson(mean) > spares), added up here.
         double term = std::exp(-f.mean_in_repair);
         double within = term;
@@ -141,7 +141,7 @@ TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
   expect_law("superpod-h200", "cluster.idle-nodes",
              each("workloads[0].train.nodes", {"120", "112", "96", "80"}),
              [](const plan::Review& r) {
-               const machine::FailurePlan& f = r.trains[0].failure;
+               const jobs::FailurePlan& f = r.trains[0].failure;
                double term = std::exp(-f.mean_in_repair);
                double within = term;
                int standing = 0;
@@ -171,7 +171,7 @@ TEST(rule_laws, events_are_written_as_fast_as_they_come) {
   const plan::Review plain = review_of("recommender", {});
   const auto& features = *plain.trains[0].train->features;
   const double bytes = features.size.base();
-  const machine::Tier* tier = machine::features_tier(plain.trains[0], *plain.machine);
+  const machine::Tier* tier = jobs::features_tier(plain.trains[0], *plain.machine);
   ASSERT_NE(tier, nullptr);
   std::vector<std::string> rates;
   for (const double share : {0.5, 0.99, 1.01, 2.0}) {

@@ -10,15 +10,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <thread>
 
+#include "app/server/console.h"
 #include "core/base/random.h"
 #include "core/base/text.h"
-#include "app/cli/verb.h"
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
-#include "app/server/console.h"
 
 namespace orrery {
 namespace {
@@ -181,7 +179,6 @@ class Served {
       return server::ServedDesign{.file = "sample.yaml",
                                   .text = std::string(design::find_template("single-node")->text)};
     };
-    setting.catalog_json = catalog_json;
     console = server::Console::open(std::move(setting),
                                     server::JobStore::open(server::kStoreInMemory).value())
                   .value();
@@ -196,22 +193,6 @@ class Served {
                            {.port = 1, .token = "t"});
   }
 
- private:
-  static std::optional<std::string> catalog_json(std::string_view path) {
-    std::vector<std::string> words = {"catalog"};
-    for (const std::string_view part : split(path, '/')) {
-      if (!part.empty()) words.emplace_back(part);
-    }
-    words.insert(words.end(), {"--format", "json"});
-    std::ostringstream out;
-    std::ostringstream talk;
-    cli::Terminal terminal{.out = out, .err = talk, .read_file = cli::read_text_file};
-    if (run_command_line(cli::all_verbs(), words, terminal) != cli::ExitCode::good)
-      return std::nullopt;
-    return out.str();
-  }
-
- public:
   std::unique_ptr<server::Console> console;
 };
 

@@ -17,10 +17,10 @@
 #include <iostream>
 #include <thread>
 
-#include "live/agent/test_folder.h"
 #include "core/base/text.h"
-#include "model/design/templates.h"
 #include "http_client.h"
+#include "live/agent/test_folder.h"
+#include "model/design/templates.h"
 
 namespace orrery {
 namespace {

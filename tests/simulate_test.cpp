@@ -11,6 +11,7 @@
 
 #include "core/base/digest.h"
 #include "model/design/templates.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
 #include "twin/twin/simulation.h"
@@ -40,7 +41,7 @@ std::map<std::string, std::string> designs() {
 
 // Every word that a run says, its series and its events.
 std::string words_of(const twin::Run& run) {
-  return report::json_of(run) + report::series_csv(run) + report::events_jsonl(run);
+  return report::console_json_of(run) + report::series_csv(run) + report::events_jsonl(run);
 }
 
 twin::Run run_of(const std::string& text, bool threads) {
@@ -48,7 +49,7 @@ twin::Run run_of(const std::string& text, bool threads) {
   const auto beside = [](std::string_view path) -> Result<std::string> {
     return text_of(ORRERY_SOURCE_DIR "/examples/" + std::string(path));
   };
-  const machine::Machine m = build_machine(
+  const machine::Machine m = jobs::build_machine(
       design::read_design(text, models.catalog(), {.read_file = beside}).value(), models);
   const twin::Simulation simulation(m, {.replications = 2});
   std::vector<twin::Replication> done(2);
@@ -112,13 +113,13 @@ TEST(Simulate, threads_change_no_byte) {
 
 // The 80 % interval of the interruptions of 54 days.
 Estimate interruptions_of(const design::Design& design) {
-  const machine::Machine m = build_machine(design, machine::known());
+  const machine::Machine m = jobs::build_machine(design, machine::known());
   const twin::Simulation simulation(m, {.horizon = days(54), .replications = 32});
   std::vector<twin::Replication> done;
   for (int n = 0; n < 32; ++n) done.push_back(*simulation.replicate(n));
-  for (const machine::Section& s : simulation.run_of(done).sections) {
-    for (const machine::Figure& f : s.figures) {
-      if (f.id == "interruptions") return f.estimate;
+  for (const figures::Section& s : simulation.run_of(done).sections) {
+    for (const figures::Figure& f : s.figures) {
+      if (f.kind == figures::FigureId::interruptions_seen) return f.estimate;
     }
   }
   return {};
@@ -129,7 +130,7 @@ design::Design llama_3() {
 }
 
 TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
-  const machine::Machine m = build_machine(llama_3(), machine::known());
+  const machine::Machine m = jobs::build_machine(llama_3(), machine::known());
   const twin::Simulation simulation(m, {.horizon = days(54), .replications = 1});
   const twin::Replication first = *simulation.replicate(0);
   // The first replication has the paper's own rate and causes: 419 in 54 days, give or take chance.

@@ -19,10 +19,10 @@
 #include "core/base/text.h"
 #include "core/catalog/catalog.h"
 #include "core/catalog/embedded.h"
+#include "live/net/test_socket.h"
 #include "model/design/write_design.h"
 #include "output/emit/hosts.h"
 #include "output/emit/slurm.h"
-#include "live/net/test_socket.h"
 #include "plan/plan/review.h"
 
 namespace orrery::testing_slurm {

@@ -13,8 +13,8 @@
 
 #include "live/agent/test_folder.h"
 #include "model/design/write_design.h"
-#include "output/emit/slurm.h"
 #include "model/machine/known_fixture.h"
+#include "output/emit/slurm.h"
 #include "plan/plan/review.h"
 #include "slurm_cluster.h"
 

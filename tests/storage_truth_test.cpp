@@ -22,11 +22,12 @@
 #include <sstream>
 #include <thread>
 
-#include "live/agent/checkpoint_burst.h"
-#include "live/agent/test_folder.h"
-#include "core/base/csv.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/csv.h"
+#include "live/agent/checkpoint_burst.h"
+#include "live/agent/test_folder.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "store_process.h"
 #include "twin/twin/scenario.h"
@@ -138,9 +139,9 @@ Times simulated(const agent::TestFolder& folder, const std::string& tier, const 
   const auto models = cli::calibrated_models({folder.at("tier.csv")}, terminal);
   auto design = cli::load_design(folder.at("design.yaml"), models->catalog(), terminal);
   EXPECT_TRUE(design) << said.str();
-  const machine::Machine machine = machine::build_machine(*std::move(design), *models);
+  const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
   twin::Scenario scenario = twin::scenario_of(machine, days(1));
-  machine::SavePlan& save = *scenario.trains.front().checkpoint;
+  jobs::SavePlan& save = *scenario.trains.front().checkpoint;
   save.load.busiest_node = bytes(static_cast<double>(burst_bytes()));
   save.write.commit = Seconds(0);
   save.files = kStreams;

@@ -8,8 +8,8 @@
 
 #include "model/design/write_design.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
 #include "output/report/verdict_report.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {
@@ -49,7 +49,7 @@ TEST_P(EveryTemplate, passes_its_review) {
   for (const plan::Finding& f : v.findings) {
     EXPECT_EQ(f.severity, Severity::note) << f.rule << ": " << f.what;
   }
-  for (const machine::GoalOutcome& g : v.goals) EXPECT_TRUE(g.met) << g.text;
+  for (const figures::GoalOutcome& g : v.goals) EXPECT_TRUE(g.met) << g.text;
   EXPECT_FALSE(v.goals.empty()) << "a template shows what a goal is";
 }
 

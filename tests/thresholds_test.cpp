@@ -19,7 +19,7 @@
 namespace orrery {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 std::string with(std::string text, const std::string& path, const std::string& value) {
   return design::edit_text(text, {path, value}, machine::known().catalog()).value().text;
@@ -54,7 +54,7 @@ TEST_P(EveryLimit, one_per_cent_below_the_figure_breaks_and_one_above_does_not) 
   const Limit& l = GetParam();
   const std::string text(design::find_template(l.name)->text);
   const plan::Verdict verdict = verdict_on(text);
-  const machine::Figure* figure = verdict.figure(l.layer, l.figure);
+  const figures::Figure* figure = verdict.figure(l.layer, l.figure);
   ASSERT_NE(figure, nullptr);
   const auto limited = [&](double factor) {
     return with(text, l.path,
@@ -67,9 +67,9 @@ TEST_P(EveryLimit, one_per_cent_below_the_figure_breaks_and_one_above_does_not) 
 INSTANTIATE_TEST_SUITE_P(
     limits, EveryLimit,
     testing::Values(Limit{"facility.power-above-site", "superpod-h100", "site.power",
-                          Layer::facility, "draw_peak", "W"},
+                          Layer::facility, "draw_nameplate", "W"},
                     Limit{"facility.power-above-site", "fraud-cpu", "site.power", Layer::facility,
-                          "draw_peak", "W"},
+                          "draw_nameplate", "W"},
                     Limit{"facility.rack-above-cooling", "superpod-h100", "site.rack",
                           Layer::facility, "rack_power_train", "W"},
                     Limit{"workload.deadline", "superpod-h100", "workloads[0].train.deadline",
@@ -141,7 +141,7 @@ TEST(thresholds, a_lost_site_needs_whole_replicas_elsewhere_and_a_line_that_carr
 TEST(thresholds, a_goal_is_met_at_its_bound_and_missed_beyond) {
   const std::string text(design::find_template("fraud-cpu")->text);
   const plan::Verdict verdict = verdict_on(text);
-  const double draw = verdict.figure(Layer::facility, "draw_peak")->estimate.value;
+  const double draw = verdict.figure(Layer::facility, "draw_nameplate")->estimate.value;
   const auto met = [&](double factor) {
     return verdict_on(
                with(text, "goals", fmt::format("[ power <= {} W ]", shortest(draw * factor))))

@@ -46,8 +46,6 @@ Complaints check_room_order(const Source& source, const RoomTable& rooms);
 Complaints check_room_namespace(const Source& source, const RoomTable& rooms);
 Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
-// A room that has grown beyond one head: 60 files or 8,000 lines, tests apart.
-Complaints check_room_sizes(const std::vector<Source>& sources);
 Complaints check_heavy_headers(const Source& source);
 Complaints check_pure_room(const Source& source);
 // exp, log, pow and their kin are called through base/math.h alone, by the product and its figures.

@@ -28,14 +28,19 @@ ARITHMETIC = {ci.TypeKind.DOUBLE, ci.TypeKind.FLOAT, ci.TypeKind.INT, ci.TypeKin
               ci.TypeKind.ULONG, ci.TypeKind.LONGLONG, ci.TypeKind.ULONGLONG}
 
 
+def folder_of(tree, name):
+    """The room's folder: src/WING/NAME."""
+    return next(p for p in (tree / "src").glob(f"*/{name}") if p.is_dir())
+
+
 class Room:
     """The faults of one room: a translation unit of all its files is walked once."""
 
     def __init__(self, tree, name):
         self.tree, self.name, self.faults = tree, name, []
         self.texts = {}
-        folder = tree / "src" / name
-        sources = [p for p in folder.glob("*.cpp") if p.name != "main.cpp" and not p.name.endswith("_test.cpp")]
+        self.folder = folder_of(tree, name)
+        sources = [p for p in self.folder.glob("*.cpp") if p.name != "main.cpp" and not p.name.endswith("_test.cpp")]
         self.sources = sorted(sources)
 
     def ours(self, cursor):
@@ -43,7 +48,7 @@ class Room:
         if file is None:
             return None
         path = pathlib.Path(file.name)
-        if path.parent != self.tree / "src" / self.name or not path.exists():
+        if path.parent != self.folder or not path.exists():
             return None
         if path.name.endswith("_test.cpp") or "fixture" in path.name or path.name.startswith("test_"):
             return None
@@ -228,9 +233,9 @@ def walk(room, path, cursor, switch):
 def faults_of(tree, name, arguments):
     """Walks the room's files ten at a time, as they are compiled (cmake/Room.cmake)."""
     room = Room(tree, name)
-    unity = tree / "src" / name / "draw_unity.cpp"
+    unity = room.folder / "draw_unity.cpp"
     # The one header that the build makes.
-    made = (str(tree / "src/cli/build_info.h"), (tree / "src/cli/build_info.h.in").read_text())
+    made = (str(tree / "src/app/cli/build_info.h"), (tree / "src/app/cli/build_info.h.in").read_text())
     for first in range(0, len(room.sources), BATCH):
         text = "".join(f'#include "{p}"\n' for p in room.sources[first:first + BATCH])
         unit = ci.Index.create().parse(str(unity), args=arguments, unsaved_files=[(str(unity), text), made])
@@ -245,7 +250,7 @@ def faults_of(tree, name, arguments):
 
 def main():
     tree = pathlib.Path(sys.argv[1]).resolve()
-    rooms = sys.argv[3:] or sorted(p.name for p in (tree / "src").iterdir() if p.is_dir())
+    rooms = sys.argv[3:] or sorted(p.name for p in (tree / "src").glob("*/*") if p.is_dir())
     includes = [f"-I{tree}/src", f"-I{tree}", "-I/usr/include/postgresql"]
     arguments = ["-x", "c++", "-std=c++23", "-Wno-everything", *includes]
     with open(sys.argv[2], "w") as out, concurrent.futures.ProcessPoolExecutor() as pool:

@@ -1,14 +1,12 @@
 // `orrery agent`: live drivers of policies. `recover` brings jobs back after a node fails.
-#include <chrono>
 #include <memory>
-#include <thread>
 
+#include "app/cli/recover_policy.h"
+#include "app/cli/verb.h"
 #include "live/agent/journal.h"
 #include "live/agent/journal_lines.h"
 #include "live/agent/recover.h"
 #include "live/agent/slurm_port.h"
-#include "app/cli/recover_policy.h"
-#include "app/cli/verb.h"
 
 namespace orrery::cli {
 
@@ -17,8 +15,6 @@ Verb rehearse_verb();
 Verb stragglers_verb();
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Beyond this the journal is cut to what is remembered.
 constexpr std::size_t kJournalBytesMax = std::size_t{16} << 20;
@@ -50,15 +46,6 @@ Result<RecoverSetup> setup_of(const RecoverOptions& o) {
   setup.access.marks = {.spare = o.spare, .broken = o.broken};
   setup.policy.fence = o.fence.has_value();
   return setup;
-}
-
-// In small pieces, so that Ctrl-C is heard at once.
-void pause(Seconds length, const Terminal& terminal) {
-  const auto end = Clock::now() + std::chrono::duration<double>(length.base());
-  while (Clock::now() < end && !terminal.interrupted()) {
-    const std::chrono::duration<double> left = end - Clock::now();
-    std::this_thread::sleep_for(std::min(left, std::chrono::duration<double>(0.02)));
-  }
 }
 
 // A configuration that makes recovery slower or blames the wrong nodes is said at the start.
@@ -101,7 +88,7 @@ ExitCode drive(agent::RecoverAgent& agent, agent::Journal* journal, const Recove
       agent.journal_was_cut();
     }
     if (o.once) return ExitCode::good;
-    pause(wait, terminal);
+    rest(wait, terminal);
   }
   terminal.err << "stopped; start it again with the same journal to go on\n";
   return ExitCode::interrupted;

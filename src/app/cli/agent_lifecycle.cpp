@@ -3,17 +3,18 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <thread>
 
+#include "app/cli/keep_words.h"
+#include "app/cli/recover_policy.h"
+#include "app/cli/verb.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "live/agent/journal.h"
 #include "live/agent/lifecycle.h"
 #include "live/agent/lifecycle_lines.h"
 #include "live/agent/lifecycle_places.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
-#include "app/cli/keep_words.h"
-#include "app/cli/recover_policy.h"
-#include "app/cli/verb.h"
+#include "live/agent/lifecycle_rounds.h"
+#include "live/agent/machine_clock.h"
 
 namespace orrery::cli {
 namespace {
@@ -31,6 +32,7 @@ struct LifecycleOptions {
   std::string endpoint = "https://s3.us-east-1.amazonaws.com";
   std::string region = "us-east-1";
   std::string reread = "0 s";
+  std::string grace = "1 d";
   std::int64_t copies = 1;
   bool once = false;
   bool dry_run = false;
@@ -61,22 +63,27 @@ Result<Q> quantity_of(std::string_view text, const char* name) {
 }
 
 Result<std::unique_ptr<agent::KeepStore>> store_at(const std::string& location,
-                                                   const LifecycleOptions& o) {
-  if (!location.starts_with("s3://")) return agent::folder_store(location);
+                                                   const LifecycleOptions& o,
+                                                   const agent::KeepOwner& owner) {
+  if (!location.starts_with("s3://")) return agent::folder_store(location, owner);
   const auto at = s3::parse_location(location);
   if (!at) return std::unexpected(at.error());
   const auto credentials = s3::credentials_of([](const char* name) { return std::getenv(name); });
   if (!credentials) return std::unexpected(credentials.error());
   const auto endpoint = s3::checked_endpoint(o.endpoint);
   if (!endpoint) return std::unexpected(endpoint.error());
-  auto client = std::make_shared<s3::Client>(s3::Config{.endpoint = *endpoint,
-                                                        .bucket = at->bucket,
-                                                        .region = o.region,
-                                                        .credentials = *credentials});
-  return agent::bucket_store(std::move(client), at->prefix);
+  auto client =
+      std::make_shared<s3::Client>(s3::Config{.endpoint = *endpoint,
+                                              .bucket = at->bucket,
+                                              .region = o.region,
+                                              .credentials = *credentials,
+                                              .writer = owner.id.empty() ? "one" : owner.id});
+  return agent::bucket_store(std::move(client), at->prefix, owner,
+                             [] { return agent::machine_clock().up; });
 }
 
-Result<void> add_place(const std::string& text, const LifecycleOptions& o, LifecycleSetup& setup) {
+Result<void> add_place(const std::string& text, const LifecycleOptions& o,
+                       const agent::KeepOwner& owner, LifecycleSetup& setup) {
   const auto words = split(text, ',');
   const std::size_t equals = words.front().find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == words.front().size()) {
@@ -92,7 +99,7 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o, Lifec
   for (const storage::KeepPlace& other : setup.policy.places) {
     if (other.name == place.name) return bad_place(text, "that name is taken");
   }
-  auto store = store_at(location, o);
+  auto store = store_at(location, o, owner);
   if (!store) return std::unexpected(store.error());
   setup.places.push_back(
       {.name = place.name, .written = place.written, .store = std::move(*store)});
@@ -100,10 +107,12 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o, Lifec
   return {};
 }
 
-Result<LifecycleSetup> setup_of(const LifecycleOptions& o) {
+// Without an owner the places are looked at and never locked.
+Result<LifecycleSetup> setup_of(const LifecycleOptions& o, const agent::KeepOwner& owner) {
   LifecycleSetup setup;
   for (const std::string& text : o.places) {
-    if (auto added = add_place(text, o, setup); !added) return std::unexpected(added.error());
+    if (auto added = add_place(text, o, owner, setup); !added)
+      return std::unexpected(added.error());
   }
   bool keeps_for_good = false;
   for (const storage::KeepPlace& place : setup.policy.places) {
@@ -122,6 +131,9 @@ Result<LifecycleSetup> setup_of(const LifecycleOptions& o) {
   if (!quiet) return std::unexpected(quiet.error());
   const auto reread = quantity_of<Seconds>(o.reread, "--reread");
   if (!reread) return std::unexpected(reread.error());
+  const auto grace = quantity_of<Seconds>(o.grace, "--grace");
+  if (!grace) return std::unexpected(grace.error());
+  setup.policy.grace = max(Seconds(), *grace);
   setup.interval = *interval;
   setup.quiet = *quiet;
   setup.policy.reread = *reread;
@@ -129,41 +141,26 @@ Result<LifecycleSetup> setup_of(const LifecycleOptions& o) {
   return setup;
 }
 
-void show(const agent::LifecycleTick& tick, const LifecycleOptions& o, Terminal& terminal) {
-  for (const agent::LifecycleDone& done : tick.done) {
-    if (o.format == Format::json) {
-      terminal.out << agent::line_of(done) << '\n';
-      continue;
-    }
-    const storage::LifecycleAction& action = done.action;
-    const bool moves = action.kind == storage::LifecycleActionKind::copy ||
-                       action.kind == storage::LifecycleActionKind::remove;
-    terminal.out << clock_text(tick.at) << (o.dry_run && moves ? "  would " : "  ")
-                 << word_of(action.kind) << ' ' << action.item;
-    if (!action.from.empty()) terminal.out << "  " << action.from << " ->";
-    if (!action.place.empty()) terminal.out << "  " << action.place;
-    if (action.size > Bytes()) terminal.out << "  " << brief(action.size);
-    terminal.out << "  (" << action.why << ')';
-    if (!done.good && !(o.dry_run && moves)) terminal.out << "  failed: " << done.said;
-    terminal.out << '\n';
+void show(const agent::LifecycleDone& done, Seconds at, const LifecycleOptions& o,
+          Terminal& terminal) {
+  if (o.format == Format::json) {
+    terminal.out << agent::line_of(done) << '\n';
+    return;
   }
-  terminal.out.flush();
+  terminal.out << clock_text(at) << "  " << agent::text_of(done, o.dry_run) << '\n';
 }
 
-void rest(Seconds length, const Terminal& terminal) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(length.base());
-  while (std::chrono::steady_clock::now() < end && !terminal.interrupted()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-// Looks until the places stand as the rules say (--once, --dry-run) or for ever. Two looks are the
-// least: what a trainer writes counts as finished once nothing changed between two.
+// Looks until the places are as the rules say (--once, --dry-run), or until it is stopped.
 ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const LifecycleSetup& setup,
                const LifecycleOptions& o, Terminal& terminal) {
+  agent::LifecycleRounds rounds({.ends = o.once || o.dry_run,
+                                 .only_read = o.dry_run,
+                                 .quiet = setup.quiet,
+                                 .interval = setup.interval});
   std::string trouble;
-  for (int looks = 1; !terminal.interrupted(); ++looks) {
-    const auto tick = agent.tick([&terminal] { return terminal.interrupted(); });
+  while (!terminal.interrupted()) {
+    const auto tick = agent.tick(terminal.interrupted);
+    Seconds wait = setup.interval;
     if (!tick) {
       const bool is_journal = tick.error().front().code.starts_with("journal.");
       if (o.once || is_journal) return refuse(terminal, tick.error());
@@ -172,20 +169,24 @@ ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const Life
       trouble = text;
     } else {
       trouble.clear();
-      show(*tick, o, terminal);
-      const bool is_done = tick->done.empty() && looks > 1;
-      if ((o.once || o.dry_run) && is_done) {
-        for (const std::string& place : tick->away) terminal.err << "away: " << place << '\n';
-        terminal.err << tick->items << " items; nothing more to do now\n";
-        return tick->away.empty() ? ExitCode::good : ExitCode::fails_rule;
+      for (const agent::LifecycleDone& done : tick->done) show(done, tick->at, o, terminal);
+      terminal.out.flush();
+      terminal.err << rounds.said_of(*tick) << std::flush;
+      if (terminal.interrupted()) break;
+      if (const auto end = rounds.end_of(*tick)) {
+        for (const auto& alert : end->alerts) {
+          show({.action = alert, .said = {}}, tick->at, o, terminal);
+        }
+        terminal.err << end->text;
+        return end->is_good ? ExitCode::good : ExitCode::fails_rule;
       }
+      wait = rounds.pause_after(*tick);
     }
     if (journal && journal->size() > kLifecycleJournalMax) {
-      if (const auto cut = journal->rewrite(agent::lines_of(agent.memory())); !cut) {
-        return refuse(terminal, cut.error());
-      }
+      const auto cut = journal->rewrite(agent::lines_of(agent.memory()));
+      if (!cut) return refuse(terminal, cut.error());
     }
-    rest(tick && !tick->done.empty() ? seconds(0.2) : setup.interval, terminal);
+    rest(wait, terminal);
   }
   terminal.err << "stopped; start it again with the same journal to go on\n";
   return ExitCode::interrupted;
@@ -203,48 +204,52 @@ agent::LifecyclePlaces port_of(LifecycleSetup& setup, const LifecycleOptions& o,
            .quiet = setup.quiet,
            .clock = clock,
            .stop = [&terminal] { return terminal.interrupted(); },
-           .only_read = o.dry_run}};
-}
-
-agent::JournalForm lifecycle_journal(const std::string& file) {
-  return {.header = agent::lifecycle_header(),
-          .older = {},
-          .check = [file](std::string_view text) -> Result<void> {
-            const auto memory = agent::recall_lifecycle(text, file);
-            if (!memory) return std::unexpected(memory.error());
-            return {};
-          }};
+           .only_read = o.dry_run,
+           .machine = agent::machine_clock}};
 }
 
 ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& terminal) {
-  const auto text = agent::Journal::read(o.journal, lifecycle_journal(o.journal));
+  const auto text = agent::Journal::read(o.journal, agent::lifecycle_journal(o.journal));
   if (!text) return refuse(terminal, text.error());
   auto recalled = agent::recall_lifecycle(*text, o.journal);
   if (!recalled) return refuse(terminal, recalled.error());
   storage::LifecycleMemory memory = std::move(*recalled);
   agent::LifecyclePlaces port = port_of(setup, o, terminal);
   const auto keep_nothing = [](const auto&) -> Result<void> { return {}; };
+  // Nothing is done, so nothing shows: each thing is said once.
+  setup.policy.settle = setup.policy.settle_max = days(365);
   agent::LifecycleAgent agent(port, keep_nothing, setup.policy, std::move(memory));
   terminal.err << "dry run: copies are read, nothing is moved, deleted or journalled\n";
   return drive(agent, nullptr, setup, o, terminal);
 }
 
 ExitCode run_lifecycle(const LifecycleOptions& o, Terminal& terminal) {
-  auto setup = setup_of(o);
+  // Before a journal is made: what is wrong with the words.
+  auto setup = setup_of(o, {});
   if (!setup) return refuse(terminal, setup.error());
   if (o.dry_run) return run_dry(*setup, o, terminal);
-  auto journal = agent::Journal::open(o.journal, lifecycle_journal(o.journal));
+  auto journal = agent::Journal::open(o.journal, agent::lifecycle_journal(o.journal));
   if (!journal) return refuse(terminal, journal.error());
   auto memory = agent::recall_lifecycle(journal->text(), o.journal);
   if (!memory) return refuse(terminal, memory.error());
+  const auto owner = agent::owner_of(o.journal);
+  if (!owner) return refuse(terminal, owner.error());
+  setup = setup_of(o, *owner);
+  if (!setup) return refuse(terminal, setup.error());
   agent::LifecyclePlaces port = port_of(*setup, o, terminal);
+  const auto say = [&](const std::string& text) { terminal.err << text << '\n' << std::flush; };
+  if (const auto taken = port.take(say, [&] { rest(seconds(1), terminal); }); !taken) {
+    return refuse(terminal, taken.error());
+  }
   const auto append = [&journal](const std::vector<storage::LifecycleEvent>& events) {
     std::vector<std::string> lines;
     for (const storage::LifecycleEvent& event : events) lines.push_back(agent::line_of(event));
     return journal->append(lines);
   };
   agent::LifecycleAgent agent(port, append, setup->policy, std::move(*memory));
-  return drive(agent, &*journal, *setup, o, terminal);
+  const ExitCode code = drive(agent, &*journal, *setup, o, terminal);
+  port.release();
+  return code;
 }
 
 void bind(LifecycleOptions& o, Arguments& a) {
@@ -260,6 +265,7 @@ void bind(LifecycleOptions& o, Arguments& a) {
   a.option("--quiet", o.quiet, "without a write before a checkpoint counts as finished", "TIME");
   a.option("--interval", o.interval, "between two looks", "TIME");
   a.option("--copies", o.copies, "good durable copies before another one is deleted");
+  a.option("--grace", o.grace, "how long a removed copy stays in the place's trash", "TIME");
   a.option("--reread", o.reread, "good copies are read again after so long; 0: never", "TIME");
   a.option("--endpoint", o.endpoint, "of the object store", "URL");
   a.option("--region", o.region, "of the object store");

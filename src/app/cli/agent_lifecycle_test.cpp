@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {
@@ -78,7 +79,7 @@ TEST_F(LifecycleVerb, a_bucket_needs_a_name_keys_and_an_endpoint) {
 }
 
 TEST_F(LifecycleVerb, times_have_units) {
-  for (const char* option : {"--interval", "--quiet", "--reread"}) {
+  for (const char* option : {"--interval", "--quiet", "--reread", "--grace"}) {
     const VerbAnswer a = spoken({"agent", "lifecycle", "--journal", folder.at("l.jsonl"), "--place",
                                  at("hot", ",all"), option, "7"});
     EXPECT_EQ(a.code, ExitCode::bad_input);
@@ -150,7 +151,8 @@ TEST_F(LifecycleVerb, json_has_a_line_for_each_action) {
 TEST_F(LifecycleVerb, a_place_that_is_away_is_said_and_is_no_success) {
   const VerbAnswer a = keep({"hot=/dev/null,all"}, {"--once"});
   EXPECT_EQ(a.code, ExitCode::fails_rule);
-  EXPECT_EQ(a.err, "away: hot\n0 items; nothing more to do now\n");
+  EXPECT_THAT(a.err, AllOf(HasSubstr("away: hot: /dev/null: "), HasSubstr("Not a directory"),
+                           HasSubstr("0 items; nothing more to do now\n")));
 }
 
 TEST_F(LifecycleVerb, good_copies_are_read_again_after_the_time_that_was_asked) {
@@ -166,13 +168,98 @@ TEST_F(LifecycleVerb, good_copies_are_read_again_after_the_time_that_was_asked) 
               HasSubstr("  verify iter_100  hot  7 B  (it was read long ago)\n"));
 }
 
-// A file that announces more than it has; the alert is about no bytes.
-TEST_F(LifecycleVerb, a_copy_that_cannot_be_right_is_an_alert) {
-  folder.write("hot/iter_7/m.safetensors", std::string("\x09\0\0\0\0\0\0\0{}", 10));
-  folder.write("hot/iter_7/done", "abcd");
-  const VerbAnswer a = keep({at("hot", ",written,newest=1")}, {}, {.stop_at = "alert"});
-  EXPECT_THAT(a.out, HasSubstr("  alert iter_7  (the copy at hot is not what was written, and "
-                               "there is no good one)\n"));
+// The only copy, and the rule keeps everything: it stays, the alert names the file and the check,
+// and every run that ends with it is no success.
+TEST_F(LifecycleVerb, a_copy_that_fails_a_check_stays_and_is_told_by_file_and_check) {
+  item("hot", "100");
+  item("hot", "300");
+  folder.write("hot/iter_200/m.safetensors", std::string("\x09\0\0\0\0\0\0\0{}", 10));
+  folder.write("hot/iter_200/done", "abcd");
+  const std::vector<std::string> places = {at("hot", ",written,all"), at("cold", ",all")};
+  for (const char* run : {"first", "second"}) {
+    const VerbAnswer a = keep(places, {"--once", "--grace", "0 s"});
+    EXPECT_EQ(a.code, ExitCode::fails_rule) << run;
+    EXPECT_THAT(a.out, HasSubstr("alert iter_200")) << run;
+    EXPECT_THAT(a.out, HasSubstr("m.safetensors: its safetensors header announces 17 bytes, and "
+                                 "the file has 10"))
+        << run;
+    EXPECT_TRUE(read_text_file(folder.at("hot/iter_200/m.safetensors"))) << run;
+    EXPECT_TRUE(read_text_file(folder.at("cold/iter_300/x"))) << run;
+  }
+}
+
+// The bad copy is not the last one: it makes room, by way of the trash.
+TEST_F(LifecycleVerb, a_bad_copy_is_replaced_where_a_good_one_is_seen_elsewhere) {
+  item("hot", "100");
+  const std::vector<std::string> places = {at("hot", ",written,all"), at("cold", ",all")};
+  EXPECT_EQ(keep(places, {"--once"}).code, ExitCode::good);
+  folder.write("cold/iter_100/x", "aBc");
+  EXPECT_EQ(keep(places, {"--once"}).code, ExitCode::good);
+  EXPECT_EQ(read_text_file(folder.at("cold/iter_100/x")).value_or(""), "abc");
+  std::size_t aside = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.at("cold/.orrery-trash"))) {
+    EXPECT_EQ(read_text_file((entry.path() / "x").string()).value_or(""), "aBc");
+    ++aside;
+  }
+  EXPECT_EQ(aside, 1U);
+}
+
+TEST_F(LifecycleVerb, what_is_removed_lies_in_the_trash_for_its_time_and_can_be_moved_back) {
+  item("hot", "100");
+  item("hot", "200");
+  const std::vector<std::string> places = {at("hot", ",written,newest=1"), at("cold", ",all")};
+  const VerbAnswer a = keep(places, {"--once"});
+  EXPECT_EQ(a.code, ExitCode::good) << a.out << a.err;
+  EXPECT_FALSE(read_text_file(folder.at("hot/iter_100/x")));
+  const std::filesystem::path trash = folder.at("hot/.orrery-trash");
+  ASSERT_EQ(std::distance(std::filesystem::directory_iterator(trash), {}), 1);
+  const auto aside = std::filesystem::directory_iterator(trash)->path();
+  EXPECT_THAT(aside.filename().string(), testing::StartsWith("iter_100.20"));
+  EXPECT_TRUE(read_text_file((aside / "x").string()));
+  // Its replacement is gone: what lies in the trash stays there, and a person is told.
+  std::filesystem::rename(folder.at("cold/iter_100"), folder.at("elsewhere"));
+  const VerbAnswer gone = keep(places, {"--once", "--grace", "0 s"});
+  EXPECT_EQ(gone.code, ExitCode::fails_rule);
+  EXPECT_THAT(gone.out, HasSubstr("alert iter_100"));
+  EXPECT_TRUE(read_text_file((aside / "x").string()));
+  std::filesystem::rename(folder.at("elsewhere"), folder.at("cold/iter_100"));
+  EXPECT_EQ(keep(places, {"--once", "--grace", "0 s"}).code, ExitCode::good);
+  EXPECT_FALSE(read_text_file((aside / "x").string()));
+  EXPECT_TRUE(read_text_file(folder.at("cold/iter_100/x")));
+}
+
+// What another journal, or a person, has put into the trash is not removed.
+TEST_F(LifecycleVerb, only_what_the_journal_says_is_removed_from_the_trash) {
+  item("hot", "200");
+  item("hot/.orrery-trash", "100.20260101T000000Z");
+  const VerbAnswer a = keep({at("hot", ",written,newest=1")}, {"--once", "--grace", "0 s"});
+  EXPECT_EQ(a.code, ExitCode::fails_rule);
+  EXPECT_THAT(a.out, HasSubstr("this journal did not put it there"));
+  EXPECT_TRUE(read_text_file(folder.at("hot/.orrery-trash/iter_100.20260101T000000Z/x")));
+}
+
+TEST_F(LifecycleVerb, it_says_that_it_waits_while_the_quiet_time_runs) {
+  item("hot", "100");
+  const VerbAnswer a = spoken({"agent", "lifecycle", "--journal", folder.at("l.jsonl"), "--quiet",
+                               "0.2 s", "--interval", "0.05 s", "--marker", "done", "--place",
+                               at("hot", ",written,newest=1"), "--once"});
+  EXPECT_EQ(a.code, ExitCode::good) << a.err;
+  EXPECT_THAT(a.err, HasSubstr("waiting until nothing has changed"));
+  EXPECT_THAT(a.err, HasSubstr("iter_100"));
+  EXPECT_THAT(a.out, HasSubstr("verify iter_100")) << "and waits for it";
+}
+
+// A manifest is text from outside: a path in it leads nowhere.
+TEST_F(LifecycleVerb, a_manifest_whose_path_leads_out_is_left_alone_with_an_alert) {
+  item("hot", "100");
+  folder.write("mine.txt", "mine");
+  folder.write("cold/iter_100/.orrery-copy.json",
+               R"({"orrery_copy":1,"item":"iter_100","made_s":5,"digest":"d",)"
+               R"("files":[{"path":"../../mine.txt","bytes":4,"sha256":"s"}]})");
+  const VerbAnswer a = keep({at("hot", ",written,all"), at("cold", ",all")}, {"--once"});
+  EXPECT_EQ(a.code, ExitCode::fails_rule);
+  EXPECT_THAT(a.out, HasSubstr("'../../mine.txt'"));
+  EXPECT_EQ(read_text_file(folder.at("mine.txt")).value_or(""), "mine");
 }
 
 TEST_F(LifecycleVerb, a_journal_of_something_else_is_refused) {

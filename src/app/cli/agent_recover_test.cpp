@@ -8,8 +8,8 @@
 #include <chrono>
 #include <fstream>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "app/cli/verb.h"
+#include "bench/figure.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "bench/figure.h"
-#include "app/cli/verb.h"
 
 namespace orrery::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <map>
 #include <memory>
 
-#include "core/base/text.h"
-#include "study/calc/calculators.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
 #include "output/report/calculation_report.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/text.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
 #include "study/score/collectives_fit.h"
 #include "study/score/dlio_summary.h"
 #include "study/score/serving_refit.h"

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/base/json_writer.h"
+#include "app/cli/session.h"
+#include "app/cli/verb.h"
 #include "core/base/text.h"
 #include "core/catalog/fact_tables.h"
 #include "core/catalog/provenance.h"
-#include "app/cli/session.h"
-#include "app/cli/verb.h"
 #include "output/report/document.h"
+#include "output/report/view_catalog.h"
 
 namespace orrery::cli {
 namespace {
@@ -30,63 +30,15 @@ void print(Terminal& terminal, const report::Document& document, Format format) 
   terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
 }
 
-// Numbers stay numbers in JSON where the whole column is numbers.
-std::vector<bool> numeric_columns(const CsvTable& table) {
-  std::vector<bool> numeric(table.columns().size(), false);
-  for (std::size_t i = 0; i < numeric.size(); ++i) {
-    bool any = false;
-    bool all = true;
-    for (const CsvRow& row : table.rows()) {
-      const std::string_view field = trimmed(row.fields[i]);
-      if (field.empty()) continue;
-      any = true;
-      all = all && parse_number(field).has_value();
-    }
-    numeric[i] = any && all && table.columns()[i] != "date";
-  }
-  return numeric;
-}
-
-void write_row(JsonWriter& json, const CsvTable& table, const CsvRow& row,
-               const std::vector<bool>& numeric) {
-  json.begin_object();
-  for (std::size_t i = 0; i < table.columns().size(); ++i) {
-    const std::string_view field = trimmed(row.fields[i]);
-    json.key(table.columns()[i]);
-    if (field.empty()) {
-      json.null();
-    } else if (numeric[i]) {
-      json.value(parse_number(field).value_or(0));
-    } else {
-      json.value(field);
-    }
-  }
-  json.end_object();
-}
-
-void print_json(Terminal& terminal, const std::string& name, const CsvTable& table,
-                const CsvRow* only) {
-  const std::vector<bool> numeric = numeric_columns(table);
-  JsonWriter json;
-  json.begin_object().field("schema_version", 1).field("table", name).key("rows").begin_array();
-  for (const CsvRow& row : table.rows()) {
-    if (!only || only == &row) write_row(json, table, row, numeric);
-  }
-  json.end_array().end_object();
-  terminal.out << json.text() << '\n';
-}
-
-void print_csv(Terminal& terminal, const CsvTable& table, const CsvRow* only) {
+void print_csv(Terminal& terminal, const report::CatalogRows& rows) {
   const auto put = [&](const std::vector<std::string>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       terminal.out << (i > 0 ? "," : "") << csv_field(fields[i]);
     }
     terminal.out << '\n';
   };
-  put(table.columns());
-  for (const CsvRow& row : table.rows()) {
-    if (!only || only == &row) put(row.fields);
-  }
+  put(rows.table.columns());
+  for (const CsvRow& row : rows.rows) put(row.fields);
 }
 
 std::size_t width_of(const CsvTable& table, std::size_t column) {
@@ -117,7 +69,7 @@ std::vector<std::size_t> listed_columns(const CsvTable& table) {
 
 report::Document list_of_rows(const std::string& name, const CsvTable& table) {
   const std::vector<std::size_t> columns = listed_columns(table);
-  const std::vector<bool> numeric = numeric_columns(table);
+  const std::vector<bool> numeric = report::numeric_columns(table);
   report::Table listed;
   for (const std::size_t c : columns) {
     listed.header.push_back(table.columns()[c]);
@@ -176,16 +128,7 @@ ExitCode list_tables(const CatalogOptions& options, const catalog::Knowledge& kn
     listed.rows.push_back(
         {title.id, std::to_string(table->rows().size()), title.group, title.title});
   }
-  if (options.format == Format::json) {
-    JsonWriter json;
-    json.begin_object().field("schema_version", 1).key("tables").begin_array();
-    for (const auto& row : listed.rows) {
-      json.begin_object().field("table", row[0]).key("rows").value(*parse_number(row[1]));
-      json.field("group", row[2]).field("title", row[3]).end_object();
-    }
-    json.end_array().end_object();
-    terminal.out << json.text() << '\n';
-  } else if (options.format == Format::csv) {
+  if (options.format == Format::csv) {
     terminal.out << "table,rows,group,title\n";
     for (const auto& row : listed.rows) {
       terminal.out << fmt::format("{},{},{},{}\n", row[0], row[1], row[2], csv_field(row[3]));
@@ -200,49 +143,24 @@ ExitCode list_tables(const CatalogOptions& options, const catalog::Knowledge& kn
   return ExitCode::good;
 }
 
-// "orrery catalog h100-sxm": say in which table it is, since that is what was meant.
-Diagnostics unknown_table(const CatalogOptions& options, const catalog::Knowledge& knowledge,
-                          Diagnostics faults) {
-  const auto titles = catalog_titles(knowledge);
-  if (!titles) return faults;
-  for (const catalog::TableTitle& title : *titles) {
-    const auto table = catalog_table(knowledge, title.id);
-    if (!table || !catalog::row_by_id(*table, options.table)) continue;
-    faults.front().fix = fmt::format("it is a row: orrery catalog {} {}", title.id, options.table);
-    break;
-  }
-  return faults;
-}
-
-Diagnostics unknown_row(const std::string& name, const CsvTable& table, const std::string& id) {
-  const auto close = nearest(id, catalog::row_ids(table));
-  return {{.code = "catalog.row",
-           .place = {},
-           .what = fmt::format("no row '{}' in {}", id, name),
-           .why = {},
-           .fix = close ? fmt::format("did you mean '{}'?", *close)
-                        : fmt::format("`orrery catalog {}` lists them", name)}};
-}
-
 ExitCode run_catalog(const CatalogOptions& options, Terminal& terminal) {
   const auto knowledge = shipped_knowledge();
   if (!knowledge) return refuse(terminal, knowledge.error());
-  if (options.table.empty()) return list_tables(options, *knowledge, terminal);
-  const auto table = catalog_table(*knowledge, options.table);
-  if (!table) return refuse(terminal, unknown_table(options, *knowledge, table.error()));
-  std::string name = lowered(options.table);
-  std::ranges::replace(name, '-', '_');
-  const CsvRow* row = nullptr;
-  if (!options.id.empty()) {
-    row = catalog::row_by_id(*table, options.id);
-    if (!row) return refuse(terminal, unknown_row(name, *table, options.id));
-  }
   if (options.format == Format::json) {
-    print_json(terminal, name, *table, row);
-  } else if (options.format == Format::csv) {
-    print_csv(terminal, *table, row);
+    const auto json = report::catalog_view_json(*knowledge, options.table, options.id);
+    if (!json) return refuse(terminal, json.error());
+    terminal.out << *json;
+    return ExitCode::good;
+  }
+  if (options.table.empty()) return list_tables(options, *knowledge, terminal);
+  const auto found = report::catalog_rows(*knowledge, options.table, options.id);
+  if (!found) return refuse(terminal, found.error());
+  if (options.format == Format::csv) {
+    print_csv(terminal, *found);
   } else {
-    print(terminal, row ? page_of_row(name, *table, *row) : list_of_rows(name, *table),
+    print(terminal,
+          options.id.empty() ? list_of_rows(found->name, found->table)
+                             : page_of_row(found->name, found->table, found->rows.front()),
           options.format);
   }
   return ExitCode::good;

@@ -10,11 +10,11 @@
 #include <sstream>
 #include <thread>
 
-#include "live/agent/test_folder.h"
-#include "bench/figure.h"
 #include "app/cli/answer_fixture.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "bench/figure.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

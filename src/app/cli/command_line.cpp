@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "core/base/text.h"
 #include "app/cli/build_info.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
 
 namespace orrery::cli {
 namespace {

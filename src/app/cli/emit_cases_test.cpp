@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <map>
 
-#include "live/agent/test_folder.h"
-#include "core/base/digest.h"
 #include "app/cli/emit_folder.h"
 #include "app/cli/emit_plan.h"
 #include "app/cli/spoken_fixture.h"
+#include "core/base/digest.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/base/text.h"
 #include "app/cli/terminal.h"
+#include "core/base/text.h"
 
 namespace orrery::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/digest.h"
 #include "app/cli/emit_diff.h"
+#include "core/base/digest.h"
 
 namespace orrery::cli {
 namespace {

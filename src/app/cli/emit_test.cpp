@@ -7,14 +7,14 @@
 #include <fstream>
 #include <sstream>
 
-#include "live/agent/test_folder.h"
-#include "core/base/digest.h"
-#include "core/base/text.h"
 #include "app/cli/answer_fixture.h"
 #include "app/cli/emit_diff.h"
 #include "app/cli/emit_folder.h"
 #include "app/cli/emit_plan.h"
 #include "app/cli/verb.h"
+#include "core/base/digest.h"
+#include "core/base/text.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 

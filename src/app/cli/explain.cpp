@@ -1,19 +1,20 @@
-// `orrery explain claims|rules|glossary|profiles [NAME]` and `orrery explain FILE [FIGURE]`: why a
-// number is what it is, and what stands behind a rule, a claim or a word.
+// `orrery explain claims|rules|glossary|profiles|figures|assumptions [NAME]` and `orrery explain
+// FILE [FIGURE]`: why a number is what it is, and what stands behind a rule, a claim or a word.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "core/base/json_writer.h"
-#include "core/base/text.h"
-#include "study/calc/claims.h"
 #include "app/cli/explain_word.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
-#include "plan/plan/review.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
 #include "output/report/claims_report.h"
 #include "output/report/explain_report.h"
+#include "output/report/reference_report.h"
+#include "plan/plan/review.h"
+#include "study/calc/claims.h"
 
 namespace orrery::cli {
 namespace {
@@ -122,6 +123,46 @@ ExitCode explain_profiles(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
+// The table of figures, or one row of it.
+ExitCode explain_figures(const ExplainOptions& o, Terminal& terminal) {
+  std::vector<figures::FigureKind> kinds(std::begin(figures::kFigureKinds),
+                                         std::end(figures::kFigureKinds));
+  if (!o.name.empty()) {
+    std::vector<std::string> words;
+    for (const figures::FigureKind& k : kinds) words.emplace_back(k.word);
+    std::erase_if(kinds, [&](const figures::FigureKind& k) { return k.word != o.name; });
+    if (kinds.empty()) return unknown(terminal, "figure", o.name, words, "orrery explain figures");
+  }
+  if (o.format == Format::json) {
+    terminal.out << report::figure_reference_json(kinds);
+  } else {
+    print(terminal,
+          o.name.empty() ? report::figure_reference() : report::document_of(kinds.front()),
+          o.format);
+  }
+  return ExitCode::good;
+}
+
+// What is taken for granted, or one of it by its name.
+ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
+  std::vector<figures::Assumption> all(std::begin(figures::kAssumptions),
+                                       std::end(figures::kAssumptions));
+  if (!o.name.empty()) {
+    std::vector<std::string> names;
+    for (const figures::Assumption& a : all) names.emplace_back(a.name);
+    std::erase_if(all, [&](const figures::Assumption& a) { return a.name != o.name; });
+    if (all.empty()) {
+      return unknown(terminal, "assumption", o.name, names, "orrery explain assumptions");
+    }
+  }
+  if (o.format == Format::json) {
+    terminal.out << report::json_of(all);
+  } else {
+    print(terminal, report::document_of(all), o.format);
+  }
+  return ExitCode::good;
+}
+
 // The review passes or fails elsewhere (`plan`); to explain it is always an answer.
 ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
@@ -138,7 +179,7 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
     terminal.out << json_of(found);
   } else {
     const bool one_name = std::ranges::all_of(found, [&](const report::PlacedFigure& p) {
-      return p.figure->id == found.front().figure->id;
+      return p.figure->id() == found.front().figure->id();
     });
     print(terminal, document_of(found, !o.name.empty() && one_name), o.format);
   }
@@ -152,7 +193,8 @@ ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
   auto answer = explain_word(o.topic, *models);
   if (!answer) return refuse(terminal, answer.error());
   if (answer->document.blocks.empty()) {
-    std::vector<std::string> names = {"claims", "rules", "glossary", "profiles"};
+    std::vector<std::string> names = {"claims",   "rules",   "glossary",
+                                      "profiles", "figures", "assumptions"};
     names.insert(names.end(), answer->names.begin(), answer->names.end());
     return unknown(terminal, "figure, rule, field, verb or file", o.topic, names,
                    "orrery explain --help");
@@ -178,6 +220,8 @@ ExitCode explain(const ExplainOptions& o, Terminal& terminal) {
   if (o.topic == "rules") return explain_rules(o, terminal);
   if (o.topic == "glossary") return explain_glossary(o, terminal);
   if (o.topic == "profiles") return explain_profiles(o, terminal);
+  if (o.topic == "figures") return explain_figures(o, terminal);
+  if (o.topic == "assumptions") return explain_assumptions(o, terminal);
   if (looks_like_file(o.topic) || terminal.read_file(o.topic)) return explain_figure(o, terminal);
   return explain_any(o, terminal);
 }
@@ -191,12 +235,13 @@ Verb explain_verb() {
       .examples = {"orrery explain goodput", "orrery explain storage.local-only",
                    "orrery explain my.yaml training.step_time", "orrery explain claims",
                    "orrery explain claims cooling-half", "orrery explain rules",
-                   "orrery explain glossary tp", "orrery explain profiles"},
+                   "orrery explain glossary tp", "orrery explain profiles",
+                   "orrery explain figures goodput", "orrery explain assumptions"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<ExplainOptions>();
-        arguments.positional(
-            "TOPIC", options->topic,
-            "a name of anything; claims, rules, glossary or profiles; or a design file");
+        arguments.positional("TOPIC", options->topic,
+                             "a name of anything; claims, rules, glossary, profiles, figures or "
+                             "assumptions; or a design file");
         arguments.optional_positional("NAME", options->name,
                                       "one of them; for a design a figure: step_time, "
                                       "training.step_time, or a layer");

@@ -4,10 +4,10 @@
 
 #include <sstream>
 
-#include "core/catalog/embedded.h"
 #include "app/cli/answer_fixture.h"
 #include "app/cli/explain_word.h"
 #include "app/cli/verb.h"
+#include "core/catalog/embedded.h"
 #include "model/design/shape.h"
 #include "model/design/templates.h"
 #include "model/machine/models.h"

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
-#include "core/base/text.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
 #include "model/design/goals.h"
 #include "model/design/shape.h"
 #include "model/design/templates.h"
-#include "plan/plan/review.h"
 #include "output/report/explain_report.h"
+#include "output/report/reference_report.h"
+#include "plan/plan/review.h"
 
 namespace orrery::cli {
 namespace {
@@ -25,6 +26,7 @@ class Answerer {
 
   Result<WordAnswer> run() {
     if (const auto glossary = add_glossary(); !glossary) return std::unexpected(glossary.error());
+    add_figure_kind();
     add_figures();
     add_rules();
     add_fields();
@@ -53,6 +55,16 @@ class Answerer {
     return {};
   }
 
+  // What the table of figures says of the word, whoever says such a figure.
+  void add_figure_kind() {
+    for (const figures::FigureKind& k : figures::kFigureKinds) {
+      if (!is_meant(std::string(k.word))) continue;
+      const report::Document row = report::document_of(k);
+      answer_.document.blocks.insert(answer_.document.blocks.end(), row.blocks.begin(),
+                                     row.blocks.end());
+    }
+  }
+
   // Of the first template that has such a figure, one of each kind.
   void add_figures() {
     std::vector<design::Template> all = design::templates();
@@ -67,8 +79,8 @@ class Answerer {
       std::erase_if(found, [this](const auto& p) { return to_text(p.section->layer) == word_; });
       keep_one_of_each(found);
       if (found.empty()) continue;
-      answer_.document.heading(
-          2, fmt::format("The figure {}, as in the template {}", found.front().figure->id, t.name));
+      answer_.document.heading(2, fmt::format("The figure {}, as in the template {}",
+                                              found.front().figure->id(), t.name));
       const report::Document told = document_of(found, true);
       answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
                                      told.blocks.end());

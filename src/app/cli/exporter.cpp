@@ -10,12 +10,12 @@
 
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "app/server/access.h"
+#include "app/server/message.h"
 #include "model/design/write_design.h"
 #include "output/emit/prometheus.h"
 #include "output/emit/prometheus_plan.h"
 #include "plan/plan/review.h"
-#include "app/server/access.h"
-#include "app/server/message.h"
 
 namespace orrery::cli {
 namespace {

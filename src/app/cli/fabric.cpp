@@ -3,17 +3,18 @@
 
 #include <memory>
 
+#include "app/cli/session.h"
+#include "app/cli/verb.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "app/cli/session.h"
-#include "app/cli/verb.h"
 #include "layers/fabric/bill.h"
 #include "layers/fabric/counters.h"
 #include "layers/fabric/hazards.h"
 #include "layers/fabric/nccl_log.h"
 #include "layers/fabric/storm_study.h"
 #include "layers/fabric/what_if.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "output/report/document.h"
 #include "study/score/log_standing.h"
@@ -89,7 +90,7 @@ Result<Built> from_design(const NetworkOptions& o, const machine::Models& models
                           Terminal& terminal) {
   auto design = load_design(*o.design, models.catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  const machine::Machine machine = build_machine(std::move(*design), models);
+  const machine::Machine machine = jobs::build_machine(std::move(*design), models);
   const machine::Network& compute = machine.main_networks().compute;
   if (!compute.topology) {
     if (!compute.faults.empty()) return std::unexpected(compute.faults);

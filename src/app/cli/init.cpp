@@ -6,10 +6,10 @@
 #include <cstring>
 #include <memory>
 
-#include "core/base/json_writer.h"
-#include "core/base/text.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
 #include "model/design/schema.h"
 #include "model/design/templates.h"
 

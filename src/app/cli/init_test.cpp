@@ -9,9 +9,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/answer_fixture.h"
 #include "app/cli/verb.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 

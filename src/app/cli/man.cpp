@@ -5,9 +5,9 @@
 #include <fstream>
 #include <memory>
 
-#include "core/base/text.h"
 #include "app/cli/build_info.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
 
 namespace orrery::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "live/agent/test_folder.h"
+#include "app/cli/spoken_fixture.h"
 #include "core/base/digest.h"
 #include "core/catalog/embedded.h"
-#include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
-#include "plan/plan/review.h"
 #include "output/report/verdict_report.h"
+#include "plan/plan/review.h"
 
 namespace orrery::cli {
 namespace {

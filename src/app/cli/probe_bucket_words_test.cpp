@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "live/agent/test_folder.h"
-#include "core/base/digest.h"
 #include "app/cli/spoken_fixture.h"
+#include "core/base/digest.h"
+#include "live/agent/test_folder.h"
 #include "live/net/running_server_fixture.h"
 #include "live/s3/hash.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/store_design.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -8,11 +8,11 @@
 #include <iostream>
 #include <memory>
 
-#include "core/base/units.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
-#include "model/machine/predict_serving.h"
+#include "core/base/units.h"
 #include "layers/serving/live_replica.h"
+#include "model/jobs/predict_serving.h"
 
 namespace orrery::cli {
 namespace {
@@ -104,7 +104,7 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const Diagnostics faults = faults_of(o, *models);
   if (!faults.empty()) return refuse(terminal, faults);
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   query.model = *models->catalog().model(o.model);
   query.accelerator = models->catalog().accelerator(o.accelerator);
   query.engine = "pytorch";

@@ -10,11 +10,11 @@
 #include <memory>
 #include <thread>
 
-#include "live/agent/probe_s3.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "live/agent/probe_s3.h"
 #include "plan/plan/review.h"
 #include "study/score/storage_compare.h"
 

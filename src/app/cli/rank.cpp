@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "core/base/units.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/units.h"
 #include "output/report/rank_report.h"
 
 namespace orrery::cli {

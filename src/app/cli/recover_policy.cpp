@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
-#include "live/agent/journal_lines.h"
 #include "core/base/printable.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "live/agent/journal_lines.h"
 
 namespace orrery::cli {
 namespace {
@@ -17,6 +20,15 @@ constexpr Seconds kBusyInterval = milliseconds(200);
 constexpr Seconds kShortestInterval = milliseconds(50);
 
 }  // namespace
+
+void rest(Seconds length, const Terminal& terminal) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(length.base());
+  while (Clock::now() < end && !terminal.interrupted()) {
+    const std::chrono::duration<double> left = end - Clock::now();
+    std::this_thread::sleep_for(std::min(left, std::chrono::duration<double>(0.02)));
+  }
+}
 
 Diagnostic agent_usage(std::string what, std::string fix) {
   return {.code = "agent.usage", .what = std::move(what), .why = {}, .fix = std::move(fix)};

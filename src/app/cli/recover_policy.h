@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "live/agent/recover.h"
 #include "app/cli/arguments.h"
 #include "app/cli/terminal.h"
+#include "live/agent/recover.h"
 
 namespace orrery::cli {
 
@@ -33,6 +33,9 @@ Diagnostic agent_usage(std::string what, std::string fix);
 
 // While a lost job waits for its moment, looks come more often: the moment is short.
 Seconds next_look(const agent::TickReport& report, Seconds interval);
+
+// Waits in small pieces, so that Ctrl-C is heard at once.
+void rest(Seconds length, const Terminal& terminal);
 
 std::string clock_text(Seconds at);  // "00:12:01.500"
 void show(const agent::TickReport& report, Format format, Terminal& terminal);

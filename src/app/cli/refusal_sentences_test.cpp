@@ -2,8 +2,8 @@
 // what mends it.
 #include <gtest/gtest.h>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

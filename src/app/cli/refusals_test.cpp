@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/answer_fixture.h"
 #include "app/cli/verb.h"
+#include "live/agent/test_folder.h"
 #include "model/design/templates.h"
 
 namespace orrery::cli {

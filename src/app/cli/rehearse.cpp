@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "core/base/json_writer.h"
-#include "core/base/units.h"
 #include "app/cli/recover_policy.h"
 #include "app/cli/verb.h"
+#include "core/base/json_writer.h"
+#include "core/base/units.h"
 #include "study/trial/rehearsal.h"
 
 namespace orrery::cli {

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "app/cli/session.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "app/cli/session.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "study/trial/pod_replay.h"
 #include "study/trial/replay.h"
@@ -96,7 +97,7 @@ Result<void> take_design(const std::string& path, Stage& stage, Terminal& termin
   if (!models) return std::unexpected(models.error());
   const auto design = load_design(path, models->catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  const machine::Machine machine = machine::build_machine(*design, *models);
+  const machine::Machine machine = jobs::build_machine(*design, *models);
   stage.pool = twin::pool_of(machine);
   if (stage.pool.gpus() == 0) {
     return fail({.code = "replay.fleet",

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/base/text.h"
-#include "core/catalog/config_json.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
+#include "core/catalog/config_json.h"
 #include "study/score/collectives_fit.h"
 #include "study/score/serving_refit.h"
 #include "study/score/training_explain.h"

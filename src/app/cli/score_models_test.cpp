@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include <memory>
 #include <thread>
 
-#include "core/base/units.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
+#include "core/base/units.h"
+#include "layers/training/trace.h"
 #include "output/emit/megatron_arguments.h"
 #include "output/report/layout_report.h"
 #include "study/search/layout_search.h"
-#include "layers/training/trace.h"
 
 namespace orrery::cli {
 namespace {
@@ -37,8 +37,8 @@ Diagnostics unknown(const std::string& what, const std::string& fix) {
 }
 
 // A launch script gives model, batch, precision and layout; flags give the machine.
-Result<machine::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
-                                              const catalog::Catalog& catalog, Terminal& terminal) {
+Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
+                                           const catalog::Catalog& catalog, Terminal& terminal) {
   const auto text = terminal.read_file(o.model);
   if (!text) return std::unexpected(text.error());
   auto q = emit::query_from_megatron(*text, o.model);
@@ -54,8 +54,8 @@ Result<machine::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
   return q;
 }
 
-Result<machine::TrainingQuery> query_for(const SearchOptions& o, const catalog::Catalog& catalog,
-                                         Terminal& terminal) {
+Result<jobs::TrainingQuery> query_for(const SearchOptions& o, const catalog::Catalog& catalog,
+                                      Terminal& terminal) {
   if (o.keep < 1) return std::unexpected(unknown("at least one layout is kept", "--keep 10"));
   return o.megatron ? megatron_query(o.question, catalog, terminal)
                     : query_of(o.question, catalog, terminal.read_file);
@@ -111,7 +111,7 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
     for (const search::FoundLayouts& outcome : outcomes) terminal.out << report::text_of(outcome);
   }
   if (o.trace && !outcomes.front().described.empty()) {
-    const machine::TrainingPrediction& best = outcomes.front().described.front();
+    const jobs::TrainingPrediction& best = outcomes.front().described.front();
     std::ofstream file(*o.trace, std::ios::binary);
     file << step_trace_json(best.step, o.question.model + " " + to_text(best.layout));
     if (!file) return refuse(terminal, unknown("cannot write " + *o.trace, ""));

@@ -11,18 +11,16 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <thread>
 
-#include "core/base/text.h"
 #include "app/cli/build_info.h"
 #include "app/cli/session.h"
 #include "app/cli/store_offline.h"
 #include "app/cli/verb.h"
-#include "model/design/templates.h"
-#include "live/s3/client.h"
 #include "app/server/assets.h"
 #include "app/server/console.h"
+#include "live/s3/client.h"
+#include "model/design/templates.h"
 
 namespace orrery::cli {
 namespace {
@@ -44,21 +42,6 @@ std::string random_token() {
   std::string token;
   for (const unsigned char b : bytes) token += fmt::format("{:02x}", b);
   return token;
-}
-
-// The same JSON as `orrery catalog TABLE ID --format json`, by way of that verb.
-std::optional<std::string> catalog_json(std::string_view path) {
-  std::vector<std::string> words = {"catalog"};
-  for (const std::string_view part : split(path, '/')) {
-    if (part.starts_with('-')) return std::nullopt;
-    if (!part.empty()) words.emplace_back(part);
-  }
-  words.insert(words.end(), {"--format", "json"});
-  std::ostringstream out;
-  std::ostringstream talk;
-  Terminal terminal{.out = out, .err = talk, .read_file = read_text_file};
-  if (run_command_line(all_verbs(), words, terminal) != ExitCode::good) return std::nullopt;
-  return out.str();
 }
 
 Result<server::ServedDesign> served_design(const std::optional<std::string>& file,
@@ -139,7 +122,6 @@ server::ConsoleSetting setting_for(const ServeOptions& options, const machine::M
           .served = [&terminal, file = options.design] { return served_design(file, terminal); },
           .save = saver_of(options),
           .read_file = files_beside(options.design.value_or(""), terminal),
-          .catalog_json = catalog_json,
           .store = options.store,
           .store_status = [store = options.store] { return status_at(store); }};
 }

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "app/server/assets.h"
+#include "live/agent/test_folder.h"
 #include "live/net/client.h"
 #include "live/net/test_socket.h"
-#include "app/server/assets.h"
 
 namespace orrery::cli {
 namespace {

@@ -9,31 +9,6 @@
 namespace orrery::cli {
 namespace {
 
-// A row that names no accelerator or parameter, or has no number, is a fault, as in the shipped
-// files.
-Result<std::vector<compute::CalibrationValue>> read_values(const CsvTable& table) {
-  std::vector<compute::CalibrationValue> values;
-  Diagnostics faults;
-  for (const CsvRow& row : table.rows()) {
-    const auto value = table.number(row, "value");
-    compute::CalibrationValue v{.accelerator = std::string(table.text(row, "accelerator")),
-                                .library = std::string(table.text(row, "library")),
-                                .dtype = std::string(table.text(row, "dtype")),
-                                .parameter = std::string(table.text(row, "parameter")),
-                                .value = value.value_or(0)};
-    if (!value || v.accelerator.empty() || v.parameter.empty()) {
-      faults.push_back({.code = "calibration.row",
-                        .place = {table.file(), row.line, 1},
-                        .what = "a parameter row names an accelerator, a parameter and a number",
-                        .fix = "`orrery calibrate PROBE.csv` writes such a file"});
-      continue;
-    }
-    values.push_back(std::move(v));
-  }
-  if (!faults.empty()) return std::unexpected(std::move(faults));
-  return values;
-}
-
 // One file that `orrery calibrate` wrote; its columns say of what.
 Diagnostics lay_over(const std::string& file, Terminal& terminal, machine::Models& models) {
   const auto text = terminal.read_file(file);
@@ -46,7 +21,7 @@ Diagnostics lay_over(const std::string& file, Terminal& terminal, machine::Model
     models.tiers.insert(models.tiers.end(), tiers->begin(), tiers->end());
     return {};
   }
-  const auto values = read_values(*table);
+  const auto values = machine::read_kernel_values(*table);
   if (!values) return values.error();
   for (const compute::CalibrationValue& v : *values) models.kernels.set(v);
   return {};

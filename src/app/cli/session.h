@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/catalog/catalog.h"
 #include "app/cli/terminal.h"
+#include "core/catalog/catalog.h"
 #include "model/design/design.h"
 #include "model/machine/models.h"
 

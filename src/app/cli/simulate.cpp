@@ -6,7 +6,9 @@
 #include "app/cli/session.h"
 #include "app/cli/simulate_run.h"
 #include "app/cli/verb.h"
+#include "model/jobs/build_machine.h"
 #include "output/report/run_report.h"
+#include "plan/plan/review.h"
 
 namespace orrery::cli {
 namespace {
@@ -44,16 +46,16 @@ Result<void> write_files(const twin::Run& run, const SimulateOptions& o) {
   return write_file(o.trace, o.trace ? report::trace_json(run) : "");
 }
 
-std::string rendered(const twin::Run& run, Format format) {
+std::string rendered(const twin::Run& run, const plan::Verdict& review, Format format) {
   switch (format) {
     case Format::json:
-      return report::json_of(run);
+      return report::json_of(run, review);
     case Format::markdown:
-      return to_markdown(report::document_of(run));
+      return to_markdown(report::document_of(run, &review));
     case Format::html:
-      return to_html(report::document_of(run));
+      return to_html(report::document_of(run, &review));
     default:
-      return to_text(report::document_of(run));
+      return to_text(report::document_of(run, &review));
   }
 }
 
@@ -74,11 +76,13 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   auto design = load_design(o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, o.calibrations, terminal);
-  const machine::Machine machine = build_machine(*std::move(design), *models);
+  const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
   const std::optional<twin::Run> run = simulate_design(machine, *options, o.jobs, terminal);
   if (!run) return ExitCode::interrupted;
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
-  terminal.out << rendered(*run, o.format);
+  const plan::Verdict review =
+      plan::review(machine.design(), *models, {.spends = false, .insist = false});
+  terminal.out << rendered(*run, review, o.format);
   if (!run->is_whole) return ExitCode::interrupted;
   return run->passes() ? ExitCode::good : ExitCode::fails_rule;
 }

@@ -2,6 +2,7 @@
 // 127.0.0.1.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -9,13 +10,14 @@
 #include <memory>
 #include <mutex>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "app/cli/keep_words.h"
 #include "app/cli/session.h"
 #include "app/cli/store_design.h"
+#include "app/cli/store_guards.h"
 #include "app/cli/store_offline.h"
 #include "app/cli/verb.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "live/net/server.h"
 #include "live/s3server/runtime.h"
 #include "live/s3server/secrets.h"
@@ -36,6 +38,9 @@ struct StoreOptions {
   std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
   std::string folder;
   bool quick = false;
+  bool apply = false;
+  bool dry_run = false;
+  std::string grace = "7d";
   std::vector<std::string> keeps;
   std::string promote;
   std::string at;
@@ -139,6 +144,9 @@ Result<std::string> output_of(const std::string& command) {
 // Tenants, keys at rest, limits and the audit log.
 Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
                          s3server::RuntimeOptions& to) {
+  for (const std::string& file : {options.tenants, options.key_file}) {
+    if (auto good = check_private_file(file); !good) return std::unexpected(good.error());
+  }
   if (!options.tenants.empty()) {
     const auto text = terminal.read_file(options.tenants);
     if (!text) return std::unexpected(text.error());
@@ -186,6 +194,15 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
   to.gateway = {.region = options.region,
                 .domain = options.domain,
                 .day_ms = static_cast<store::TimeMs>(day->base() * 1000)};
+  const auto grace = parse_quantity<Seconds>(options.grace);
+  if (!grace || grace->base() < 0) {
+    return fail({.code = "store.grace",
+                 .place = {},
+                 .what = "'" + options.grace + "' is not a length of time",
+                 .why = {},
+                 .fix = "write --grace 7d"});
+  }
+  to.aside_ms = static_cast<store::TimeMs>(grace->base() * 1000);
   to.database = options.metadata;
   if (options.md5) to.gateway.quick_etag_bytes = s3server::kNeverQuick;
   for (const std::string& text : options.tiers) {
@@ -220,6 +237,7 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
   if (!options.certificate.empty()) {
     auto certificate = terminal.read_file(options.certificate);
     if (!certificate) return std::unexpected(certificate.error());
+    if (auto good = check_private_file(options.key); !good) return std::unexpected(good.error());
     auto key = terminal.read_file(options.key);
     if (!key) return std::unexpected(key.error());
     to.tls = net::TlsIdentity{std::move(*certificate), std::move(*key)};
@@ -240,6 +258,23 @@ std::string of_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+// Fewer connections where files are few: a drive's file that cannot be opened fails a request.
+void fit_connections(const s3server::Runtime& runtime, Terminal& terminal, net::ServerOptions& to) {
+  int shards = 1;
+  for (const store::Tier& tier : runtime.folder().tiers) {
+    shards = std::max(shards, tier.plan.total());
+  }
+  const std::uint64_t files = raise_open_files();
+  const int most = connections_for(files, shards, kHandlerThreads, to.connections_max);
+  if (most < to.connections_max) {
+    terminal.err << fmt::format(
+        "This process may open {} files, so the store takes {} connections at once; "
+        "raise the limit with `ulimit -n` or LimitNOFILE=\n",
+        files, most);
+  }
+  to.connections_max = most;
+}
+
 ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   const auto talk = std::make_shared<std::mutex>();
   auto wanted = runtime_options(options, terminal, talk);
@@ -252,6 +287,7 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   terminal.err << to_text((*runtime)->folder().notes);
   // Rows of a database are waited for, so none of its requests is short.
   listens->answers_in_place = !(*runtime)->store().metadata().is_shared();
+  fit_connections(**runtime, terminal, *listens);
   const auto keys = (*runtime)->first_tenant(of_environment("ORRERY_ACCESS_KEY"),
                                              of_environment("ORRERY_SECRET_KEY"));
   if (!keys) return refuse(terminal, keys.error());
@@ -279,6 +315,7 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
 }
 
 ExitCode run_words(StoreOptions options, Terminal& terminal) {
+  const PrivateFiles all_that_is_made;
   const std::vector<std::string>& words = options.words;
   const std::string verb = words.empty() ? "" : words.front();
   const bool checks = verb == "fsck" || verb == "repair";
@@ -288,15 +325,19 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
     return run_store(options, terminal);
   }
   if (checks && words.size() == 2) {
-    return check_store_folder({words[1], verb == "repair", options.quick, options.s3_keys},
-                              terminal);
+    const FolderCheck what{words[1], options.quick, options.s3_keys};
+    if (verb == "fsck") return check_store_folder(what, terminal);
+    return options.apply && !options.dry_run ? apply_repair(what, terminal)
+                                             : plan_repair(what, terminal);
   }
   const std::string at =
       options.at.empty() ? fmt::format("http://127.0.0.1:{}", options.port) : options.at;
   if (verb == "status" && words.size() <= 2) {
     return show_status(words.size() == 2 ? words[1] : at, terminal);
   }
-  if (verb == "lineage" && words.size() == 2) return show_lineage(words[1], at, terminal);
+  if (verb == "lineage" && words.size() == 2) {
+    return show_lineage(words[1], at, options.region, terminal);
+  }
   if (verb == "lineage" && words.size() == 3) return show_lineage_in(words[2], words[1], terminal);
   return refuse(terminal, {{.code = "store.usage",
                             .place = {},
@@ -305,6 +346,18 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
                             .fix = "orrery store FOLDER, orrery store fsck FOLDER, orrery store "
                                    "repair FOLDER, orrery store status, or orrery store lineage "
                                    "BUCKET/KEY"}});
+}
+
+// Of checks, repairs, and files that no object names.
+void care_options(Arguments& arguments, StoreOptions& options) {
+  arguments.flag("--dry-run", options.dry_run,
+                 "repair: list what would be done, and write nothing (what it does unless "
+                 "it is told to apply it)");
+  arguments.flag("--apply", options.apply, "repair: do what it lists");
+  arguments.option("--grace", options.grace,
+                   "keep files that no object names aside for this long, counted in time "
+                   "that the store ran and nothing was wrong",
+                   "TIME");
 }
 
 }  // namespace
@@ -344,12 +397,12 @@ Verb store_verb() {
                          "bring objects of slow tiers that are read near, for so long", "TIME");
         arguments.option("--tenants", options->tenants,
                          "who may ask besides the first tenant: a line each, NAME ACCESS-KEY "
-                         "SECRET-KEY [quota=10TB]",
+                         "SECRET-KEY [quota=10TB]; without it, those who might before",
                          "FILE");
         arguments.option(
             "--key-file", options->key_file,
-            "encipher what is stored: lines of ID and 64 hexadecimal digits, the first "
-            "for what is new",
+            "encipher what is stored and the tenants' secrets: lines of ID and 64 hexadecimal "
+            "digits, the first for what is new",
             "FILE");
         arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
         arguments.option("--s3-keys", options->s3_keys,
@@ -367,6 +420,7 @@ Verb store_verb() {
                          "so many at once of one tenant; 0: any number", "N");
         arguments.option("--at", options->at, "status, lineage: the address of the store", "URL");
         arguments.flag("--quick", options->quick, "fsck: look for files, read no blocks");
+        care_options(arguments, *options);
         arguments.option("--domain", options->domain, "of virtual-hosted buckets: BUCKET.DOMAIN",
                          "NAME");
         arguments.option("--listen", options->listen, "the address of this machine to listen on",

@@ -9,9 +9,9 @@
 // capacities, servers and prices are the plan's matter and no option of a store on one machine.
 #pragma once
 
-#include "model/design/design.h"
 #include "live/s3server/mover.h"
 #include "live/store/store_folder.h"
+#include "model/design/design.h"
 
 namespace orrery::cli {
 

@@ -5,12 +5,14 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "app/cli/store_guards.h"
 #include "app/cli/verb.h"
 #include "live/net/client.h"
 #include "live/s3/client.h"
 #include "live/s3server/lineage.h"
 #include "live/s3server/runtime.h"
 #include "live/s3server/secrets.h"
+#include "live/store/check.h"
 #include "live/store/mend.h"
 #include "live/store/sweep.h"
 
@@ -21,22 +23,49 @@ std::unexpected<Diagnostics> store_said(const char* code, const std::string& wha
   return fail({.code = code, .place = {}, .what = what, .why = {}, .fix = {}});
 }
 
-Result<std::unique_ptr<s3server::Runtime>> opened(const std::string& folder, bool replace_drives,
-                                                  const std::string& s3_keys, Terminal& terminal) {
-  if (!std::filesystem::exists(folder + "/store")) {
-    return fail({.code = "store.format",
-                 .place = {folder},
-                 .what = "there is no store here",
-                 .why = {},
-                 .fix = {}});
-  }
+Result<void> check_is_store(const std::string& folder) {
+  if (std::filesystem::exists(folder + "/store")) return {};
+  return fail({.code = "store.format",
+               .place = {folder},
+               .what = "there is no store here",
+               .why = {},
+               .fix = {}});
+}
+
+// A store that is only read: nothing in its folder or on its drives changes.
+struct Looked {
+  store::OpenedFolder folder;
+  std::unique_ptr<store::Store> store;
+};
+Result<Looked> looked_into(const std::string& folder, const std::string& s3_keys,
+                           const Terminal& terminal) {
+  if (auto good = check_is_store(folder); !good) return std::unexpected(good.error());
   auto access = s3_access(s3_keys, terminal);
   if (!access) return std::unexpected(access.error());
+  auto opened = store::open_store_folder(folder, {}, {}, false, *access,
+                                         {.alone = true, .looks = true, .accepts_loss = true});
+  if (!opened) return std::unexpected(opened.error());
+  Looked looked{.folder = std::move(*opened), .store = nullptr};
+  looked.store =
+      std::make_unique<store::Store>(store::StoreSetting{.metadata = *looked.folder.metadata,
+                                                         .drives = looked.folder.drive_set(),
+                                                         .tiers = looked.folder.tiers,
+                                                         .now_ms = s3server::wall_clock_ms,
+                                                         .random_bytes = s3server::random_bytes});
+  return looked;
+}
+
+Result<std::unique_ptr<s3server::Runtime>> opened_to_repair(const FolderCheck& options,
+                                                            Terminal& terminal) {
+  if (auto good = check_is_store(options.folder); !good) return std::unexpected(good.error());
+  auto access = s3_access(options.s3_keys, terminal);
+  if (!access) return std::unexpected(access.error());
   return s3server::Runtime::open(
-      {.folder = folder,
+      {.folder = options.folder,
        .s3 = std::move(*access),
        .keeps_house = false,
-       .replace_drives = replace_drives,
+       .replace_drives = true,
+       .accepts_loss = true,
        .log = [&](const std::string& line) { terminal.err << line << '\n'; }});
 }
 
@@ -56,7 +85,7 @@ Result<ObjectName> object_name(const std::string& text) {
   return ObjectName{text.substr(0, slash), text.substr(slash + 1)};
 }
 
-// Writes anew what is damaged, removes what nothing names.
+// Writes anew what is damaged, sets aside what nothing names and brings back what is named.
 Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   const auto failed = [](const store::Refused& why) {
     return fail({.code = "store.repair",
@@ -65,22 +94,74 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
                  .why = {},
                  .fix = {}});
   };
-  store::Scrubber scrubber(runtime.store());
+  store::Store& store = runtime.store();
+  const auto aside = store::tend_aside(store);
+  if (!aside) return failed(aside.error());
+  store::Scrubber scrubber(store);
   for (bool more = true; more;) {
     const auto step = scrubber.step(std::uint64_t{64} << 20);
     if (!step) return failed(step.error());
     more = *step;
   }
-  const auto swept = store::sweep_orphans(runtime.store());
+  const auto swept = store::sweep_orphans(store);
   if (!swept) return failed(swept.error());
   for (bool more = true; more;) {
-    const auto gone = runtime.store().collect();
+    const auto gone = store.collect();
     if (!gone) return failed(gone.error());
     more = *gone > 0;
   }
-  terminal.err << fmt::format("{} shards written anew, {} files removed that nothing named\n",
-                              scrubber.counts().mended, swept->removed);
+  for (const std::string& what : swept->says) terminal.err << what << '\n';
+  terminal.err << fmt::format(
+      "{} shards written anew, {} files set aside that no row names, {} "
+      "brought back\n",
+      scrubber.counts().mended, swept->set_aside, aside->brought_back);
   return {};
+}
+
+// What a check found, and how the process ends: 1 if something is wrong.
+ExitCode tell(const store::StoreCheck& check, bool is_behind, Terminal& terminal) {
+  for (const std::string& object : check.objects) terminal.out << object << '\n';
+  for (const std::string& fault : check.faults) terminal.out << fault << '\n';
+  const bool is_sound = check.clean() && !is_behind;
+  terminal.out << fmt::format(
+      "{} buckets, {} versions, {} bytes in {} blobs\n"
+      "{} damaged shards, {} blobs lost, {} blobs that nothing names, {} files that no row "
+      "names\n",
+      check.buckets, check.versions, check.bytes, check.blobs, check.damaged_shards,
+      check.lost_blobs, check.unreferenced, check.orphans);
+  if (check.aside > 0) terminal.out << fmt::format("{} files are set aside\n", check.aside);
+  terminal.out << (is_sound ? "The store is sound.\n" : "The store is not sound.\n");
+  return is_sound ? ExitCode::good : ExitCode::fails_rule;
+}
+
+// A store that cannot be looked into: metadata that are lost or damaged are what a check finds, all
+// else is the caller's.
+ExitCode not_looked(const Diagnostics& why, Terminal& terminal) {
+  if (why.front().code != "store.metadata") return refuse(terminal, why);
+  terminal.out << to_text(why) << "The store is not sound.\n";
+  return ExitCode::fails_rule;
+}
+
+ExitCode not_checked(const store::Refused& why, Terminal& terminal) {
+  terminal.out << "the check could not be ended: " << why.code << ' ' << why.message
+               << "\nThe store is not sound.\n";
+  return ExitCode::fails_rule;
+}
+
+// The folders that a repair makes, and the metadata that it goes on with.
+std::vector<std::string> opening_actions(const store::OpenedFolder& folder) {
+  std::vector<std::string> actions;
+  if (folder.behind) {
+    actions.emplace_back(
+        "go on with metadata that are behind: what they lost is given up, and "
+        "its files are set aside");
+  }
+  for (const auto& [id, drive] : folder.drives) {
+    if (drive) continue;
+    actions.push_back("make drive " + id + " anew, or write its mark again, in " +
+                      folder.folders.at(id));
+  }
+  return actions;
 }
 
 }  // namespace
@@ -88,6 +169,7 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
 Result<store::S3Access> s3_access(const std::string& file, const Terminal& terminal) {
   store::S3Access access;
   if (!file.empty()) {
+    if (auto good = check_private_file(file); !good) return std::unexpected(good.error());
     const auto text = terminal.read_file(file);
     if (!text) return std::unexpected(text.error());
     auto keys = s3server::s3_keys_of(*text, file);
@@ -102,27 +184,39 @@ Result<store::S3Access> s3_access(const std::string& file, const Terminal& termi
 }
 
 ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal) {
-  const bool mends = options.mends;
-  auto runtime = opened(options.folder, mends, options.s3_keys, terminal);
-  if (!runtime) return refuse(terminal, runtime.error());
-  terminal.err << to_text((*runtime)->folder().notes);
-  if (mends) {
+  const auto looked = looked_into(options.folder, options.s3_keys, terminal);
+  if (!looked) return not_looked(looked.error(), terminal);
+  terminal.err << to_text(looked->folder.notes);
+  const auto check = store::check_store(*looked->store, !options.quick);
+  if (!check) return not_checked(check.error(), terminal);
+  return tell(*check, looked->folder.behind, terminal);
+}
+
+ExitCode plan_repair(const FolderCheck& options, Terminal& terminal) {
+  const auto looked = looked_into(options.folder, options.s3_keys, terminal);
+  if (!looked) return not_looked(looked.error(), terminal);
+  terminal.err << to_text(looked->folder.notes);
+  const auto check = store::check_store(*looked->store, !options.quick);
+  if (!check) return not_checked(check.error(), terminal);
+  std::vector<std::string> actions = opening_actions(looked->folder);
+  actions.insert(actions.end(), check->actions.begin(), check->actions.end());
+  for (const std::string& object : check->objects) terminal.out << object << '\n';
+  for (const std::string& action : actions) terminal.out << "would " << action << '\n';
+  terminal.out << (actions.empty() ? std::string("There is nothing to do.\n")
+                                   : fmt::format("{} actions; --apply does them. Nothing was "
+                                                 "written.\n",
+                                                 actions.size()));
+  return actions.empty() && check->clean() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+ExitCode apply_repair(const FolderCheck& options, Terminal& terminal) {
+  {
+    auto runtime = opened_to_repair(options, terminal);
+    if (!runtime) return refuse(terminal, runtime.error());
+    terminal.err << to_text((*runtime)->folder().notes);
     if (const auto done = repair(**runtime, terminal); !done) return refuse(terminal, done.error());
   }
-  const auto check = store::check_store((*runtime)->store(), !options.quick);
-  if (!check) {
-    terminal.err << check.error().code << ' ' << check.error().message << '\n';
-    return ExitCode::internal;
-  }
-  for (const std::string& fault : check->faults) terminal.out << fault << '\n';
-  terminal.out << fmt::format(
-      "{} buckets, {} versions, {} bytes in {} blobs\n"
-      "{} damaged shards, {} blobs lost, {} blobs that nothing names, {} files that no row "
-      "names\n{}\n",
-      check->buckets, check->versions, check->bytes, check->blobs, check->damaged_shards,
-      check->lost_blobs, check->unreferenced, check->orphans,
-      check->clean() ? "The store is sound." : "The store is not sound.");
-  return check->clean() ? ExitCode::good : ExitCode::fails_rule;
+  return check_store_folder(options, terminal);
 }
 
 Result<std::string> status_at(const std::string& address) {
@@ -147,7 +241,8 @@ ExitCode show_status(const std::string& address, Terminal& terminal) {
   return ExitCode::good;
 }
 
-ExitCode show_lineage(const std::string& object, const std::string& address, Terminal& terminal) {
+ExitCode show_lineage(const std::string& object, const std::string& address,
+                      const std::string& region, Terminal& terminal) {
   const auto name = object_name(object);
   if (!name) return refuse(terminal, name.error());
   const auto endpoint = s3::checked_endpoint(address);
@@ -159,6 +254,7 @@ ExitCode show_lineage(const std::string& object, const std::string& address, Ter
   s3::Client client(
       {.endpoint = *endpoint,
        .bucket = name->bucket,
+       .region = region,
        .credentials = {environment("ORRERY_ACCESS_KEY"), environment("ORRERY_SECRET_KEY"), ""}});
   const auto text = client.document(name->key, {{"orrery-lineage", ""}});
   if (!text) return refuse(terminal, {to_diagnostic(text.error())});
@@ -169,10 +265,11 @@ ExitCode show_lineage(const std::string& object, const std::string& address, Ter
 ExitCode show_lineage_in(const std::string& folder, const std::string& object, Terminal& terminal) {
   const auto name = object_name(object);
   if (!name) return refuse(terminal, name.error());
-  const auto runtime = opened(folder, false, "", terminal);
-  if (!runtime) return refuse(terminal, runtime.error());
-  const auto nodes = s3server::lineage_of((*runtime)->store(), name->bucket, name->key,
-                                          [](const store::Bucket&) { return true; });
+  const auto looked = looked_into(folder, "", terminal);
+  if (!looked) return refuse(terminal, looked.error());
+  const auto nodes =
+      s3server::lineage_of(*looked->store, name->bucket, name->key,
+                           [](const store::Bucket&, const std::string&) { return true; });
   if (!nodes) {
     return refuse(terminal,
                   store_said("store.lineage", object + ": " + nodes.error().code).error());

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 #include "live/net/client.h"
 #include "live/s3/client.h"
 
@@ -98,7 +98,11 @@ void check_at_rest(const agent::TestFolder& folder, const std::vector<std::strin
   EXPECT_EQ(damaged.code, ExitCode::fails_rule);
   EXPECT_THAT(damaged.out, AllOf(HasSubstr("\n1 damaged shards, 0 blobs lost"),
                                  HasSubstr("\nThe store is not sound.\n")));
-  const VerbAnswer mended = spoken({"store", "repair", st});
+  const VerbAnswer planned = spoken({"store", "repair", st});
+  EXPECT_EQ(planned.code, ExitCode::fails_rule);
+  EXPECT_THAT(planned.out, AllOf(HasSubstr("would write shard 1 of blob "),
+                                 HasSubstr("Nothing was written.\n")));
+  const VerbAnswer mended = spoken({"store", "repair", st, "--apply"});
   EXPECT_EQ(mended.code, ExitCode::good) << mended.out << mended.err;
   EXPECT_THAT(mended.err, HasSubstr("1 shards written anew, "));
   EXPECT_THAT(mended.out, HasSubstr("The store is sound.\n"));
@@ -110,7 +114,7 @@ void check_at_rest(const agent::TestFolder& folder, const std::vector<std::strin
 }
 
 TEST_F(StoreVerb, serves_objects_until_it_is_interrupted_and_keeps_them) {
-  folder.write("tenants", "bob BOBKEY bobsecret\n");
+  folder.write_secret("tenants", "bob BOBKEY bobsecret\n");
   const std::string object(20'000, 'q');
   VerbBeside store(words({"--tier", "hot=2x:" + folder.at("a") + "," + folder.at("b"), "--tenants",
                           folder.at("tenants"), "--audit", folder.at("audit.jsonl")}));
@@ -171,7 +175,7 @@ TEST_F(StoreVerb, makes_keys_where_none_are_given_and_shows_them_once) {
 
 TEST_F(StoreVerb, what_is_enciphered_cannot_be_read_without_the_key) {
   const std::string digits(64, '7');
-  folder.write("keys", "one " + digits + "\n");
+  folder.write_secret("keys", "one " + digits + "\n");
   {
     VerbBeside store(words({"--key-file", folder.at("keys")}));
     s3::Client mine = client(store.first_line());
@@ -208,7 +212,7 @@ TEST_F(StoreVerb, refuses_options_that_it_does_not_understand) {
   expect_refused_store({"--key-command", "exit 3"}, "store.secrets");
   expect_refused_store({"--audit", "/no/such/audit"}, "store.audit");
   EXPECT_EQ(spoken(words({"--tier", "lukewarm=1x"})).code, ExitCode::bad_input);
-  folder.write("bad", "one word\n");
+  folder.write_secret("bad", "one word\n");
   EXPECT_EQ(spoken(words({"--tenants", folder.at("bad")})).code, ExitCode::bad_input);
   EXPECT_THAT(spoken(words({"--key-file", folder.at("bad")})).err, StartsWith(folder.at("bad")));
   EXPECT_EQ(spoken(words({"--s3-keys", folder.at("bad")})).code, ExitCode::bad_input);

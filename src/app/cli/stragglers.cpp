@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "live/agent/straggler_input.h"
+#include "app/cli/verb.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "app/cli/verb.h"
+#include "live/agent/straggler_input.h"
 
 namespace orrery::cli {
 namespace {

@@ -17,8 +17,8 @@
 #include <iostream>
 #include <thread>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <sstream>
 
-#include "live/agent/test_folder.h"
 #include "app/cli/build_info.h"
 #include "app/cli/spoken_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,7 +1,7 @@
 // A verb of the command line: its name, what it says of itself, its options and what runs it.
 //
-// One file a verb: src/app/cli/<name>.cpp exposes `Verb <name>_verb();` and verbs.cpp lists it. A verb
-// binds its options to a struct of its own, shared with the function that runs it:
+// One file a verb: src/app/cli/<name>.cpp exposes `Verb <name>_verb();` and verbs.cpp lists it. A
+// verb binds its options to a struct of its own, shared with the function that runs it:
 //
 //   Verb greet_verb() {
 //     return {.name = "greet", .summary = "Say hello", .examples = {"orrery greet Ada"},

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "live/agent/test_folder.h"
-#include "core/base/digest.h"
 #include "app/cli/emit_folder.h"
 #include "app/cli/emit_plan.h"
 #include "app/cli/keep_words.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/store_design.h"
+#include "core/base/digest.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "live/agent/test_folder.h"
-#include "bench/figure.h"
 #include "app/cli/session.h"
 #include "app/cli/spoken_fixture.h"
+#include "bench/figure.h"
+#include "live/agent/test_folder.h"
 #include "model/design/templates.h"
 
 namespace orrery::cli {
@@ -49,7 +49,7 @@ class VerbFormats : public testing::Test {
     EXPECT_THAT(in("markdown"), StartsWith("# " + title + "\n"));
     EXPECT_THAT(in("html"), StartsWith("<!doctype html>\n"));
     const Json json = Json::parse(in("json"), nullptr, false);
-    EXPECT_TRUE(json.is_object() && json["schema_version"] == 1) << words.front();
+    EXPECT_TRUE(json.is_object() && json.contains("schema_version")) << words.front();
     if (has_csv) EXPECT_THAT(in("csv"), StartsWith("layer,section,figure,value,low,high,unit,"));
   }
   std::string design() const { return folder.at("d.yaml"); }

@@ -7,17 +7,17 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "live/agent/test_folder.h"
-#include "study/calc/calculators.h"
-#include "core/catalog/embedded.h"
 #include "app/cli/answer_fixture.h"
 #include "app/cli/emit_diff.h"
 #include "app/cli/emit_folder.h"
 #include "app/cli/keep_words.h"
 #include "app/cli/verb.h"
+#include "core/catalog/embedded.h"
+#include "live/agent/test_folder.h"
 #include "model/design/edit.h"
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::cli {
 namespace {

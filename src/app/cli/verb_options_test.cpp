@@ -148,7 +148,7 @@ TEST(VerbOptions, of_agents) {
                   {"agent lifecycle",
                    "--place PLACE ... REQUIRED; --journal FILE REQUIRED; --run TEXT=run; "
                    "--marker NAME; --quiet TIME=10 s; --interval TIME=10 s; --copies N=1; "
-                   "--reread TIME=0 s; "
+                   "--grace TIME=1 d; --reread TIME=0 s; "
                    "--endpoint URL=https://s3.us-east-1.amazonaws.com; "
                    "--region TEXT=us-east-1; --once; --dry-run; "
                    "--format text|json=text"}});
@@ -178,6 +178,7 @@ TEST(VerbOptions, of_probes_and_servers) {
         "--keep TIER,WORDS ...; --promote TIME; --tenants FILE; --key-file FILE; "
         "--key-command TEXT; --s3-keys FILE; --audit FILE; --md5; --open-metrics; "
         "--client-requests N=0; --client-at-once N=24; --at URL; --quick; "
+        "--dry-run; --apply; --grace TIME=7d; "
         "--domain NAME=localhost; --listen ADDRESS=127.0.0.1; --tls-certificate FILE; "
         "--tls-key FILE; --region NAME=us-east-1"}});
 }

@@ -3,11 +3,11 @@
 
 #include <memory>
 
+#include "app/cli/build_info.h"
+#include "app/cli/verb.h"
 #include "core/base/digest.h"
 #include "core/base/json_writer.h"
 #include "core/catalog/embedded.h"
-#include "app/cli/build_info.h"
-#include "app/cli/verb.h"
 
 namespace orrery::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <iterator>
 
-#include "plan/plan/review.h"
 #include "app/server/problem.h"
+#include "plan/plan/review.h"
 
 namespace orrery::server {
 namespace {
@@ -19,12 +19,21 @@ std::vector<Route> all_routes(const Console& console) {
   return all;
 }
 
+std::function<Result<std::string>()> text_of(const ConsoleSetting& setting) {
+  return [&setting]() -> Result<std::string> {
+    Result<ServedDesign> served = setting.served();
+    if (!served) return std::unexpected(std::move(served.error()));
+    return std::move(served->text);
+  };
+}
+
 }  // namespace
 
 Console::Console(ConsoleSetting setting)
     : setting_(std::move(setting)),
-      layout_jobs_{.models = setting_.models},
-      run_jobs_(setting_.models),
+      files_(setting_.catalog(), text_of(setting_), setting_.read_file),
+      layout_jobs_{.models = setting_.models, .files = files_.reader()},
+      run_jobs_(setting_.models, files_.reader()),
       reviews_(setting_.models),
       router_(all_routes(*this)) {}
 

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "model/machine/models.h"
 #include "app/server/access.h"
 #include "app/server/job_board.h"
 #include "app/server/layout_job.h"
@@ -22,6 +21,8 @@
 #include "app/server/review_shelf.h"
 #include "app/server/router.h"
 #include "app/server/run_job.h"
+#include "app/server/served_files.h"
+#include "model/machine/models.h"
 
 namespace orrery::server {
 
@@ -39,10 +40,8 @@ struct ConsoleSetting {
   std::function<Result<ServedDesign>()> served;
   // Puts a text in the served file's place, whole or not at all; none: nothing may be written.
   std::function<Result<void>(const std::string& text)> save = nullptr;
-  // Files that the served design names; designs from the network may name none.
-  catalog::ReadFile read_file;
-  // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.
-  std::function<std::optional<std::string>(std::string_view path)> catalog_json;
+  // Files beside the served design; none: it may name no files.
+  catalog::ReadFile read_file = nullptr;
   // The object store whose state is shown, and how to ask for it; empty: there is none.
   std::string store = {};
   std::function<Result<std::string>()> store_status = nullptr;
@@ -60,6 +59,7 @@ class Console {
   Response answer(const Request& request, const AccessRules& rules) const;
 
   const ConsoleSetting& setting() const { return setting_; }
+  ServedFiles& files() const { return files_; }
   const LayoutJobs& layout_jobs() const { return layout_jobs_; }
   const RunJobs& run_jobs() const { return run_jobs_; }
   JobBoard& jobs() const { return *jobs_; }
@@ -72,6 +72,7 @@ class Console {
   explicit Console(ConsoleSetting setting);
 
   const ConsoleSetting setting_;
+  mutable ServedFiles files_;
   const LayoutJobs layout_jobs_;
   const RunJobs run_jobs_;
   mutable Metrics metrics_;

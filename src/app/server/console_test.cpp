@@ -25,10 +25,6 @@ class Consoles : public testing::Test {
   Consoles() {
     ConsoleSetting setting{.models = machine::known(), .version = "1.2.3"};
     setting.served = [this] { return served; };
-    setting.catalog_json = [](std::string_view path) -> std::optional<std::string> {
-      if (path != "nodes/dgx-h100" && !path.empty()) return std::nullopt;
-      return "{\"path\":\"" + std::string(path) + "\"}";
-    };
     setting.save = [this](const std::string& text) -> Result<void> {
       served->text = text;
       return {};

@@ -6,15 +6,15 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "core/base/json_writer.h"
-#include "model/machine/known_fixture.h"
-#include "live/net/message.h"
 #include "app/server/assets.h"
 #include "app/server/console.h"
 #include "app/server/job_board.h"
 #include "app/server/job_store.h"
 #include "app/server/layout_job.h"
 #include "app/server/run_job.h"
+#include "core/base/json_writer.h"
+#include "live/net/message.h"
+#include "model/machine/known_fixture.h"
 
 namespace orrery::server {
 namespace {

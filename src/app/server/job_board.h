@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/diagnostic.h"
 #include "app/server/job.h"
 #include "app/server/job_store.h"
+#include "core/base/diagnostic.h"
 
 namespace orrery::server {
 

@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "live/agent/test_folder.h"
-#include "core/base/json_writer.h"
-#include "model/design/templates.h"
-#include "model/machine/known_fixture.h"
 #include "app/server/job_board.h"
 #include "app/server/job_store.h"
 #include "app/server/json_body.h"
 #include "app/server/layout_job.h"
 #include "app/server/run_job.h"
+#include "core/base/json_writer.h"
+#include "live/agent/test_folder.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
 
 namespace orrery::server {
 namespace {

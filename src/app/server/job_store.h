@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/diagnostic.h"
 #include "app/server/job.h"
+#include "core/base/diagnostic.h"
 
 namespace orrery::server {
 

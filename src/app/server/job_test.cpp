@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
-#include "live/agent/test_folder.h"
-#include "model/machine/known_fixture.h"
 #include "app/server/job_board.h"
 #include "app/server/job_store.h"
 #include "app/server/layout_job.h"
+#include "live/agent/test_folder.h"
+#include "model/machine/known_fixture.h"
 
 namespace orrery::server {
 namespace {

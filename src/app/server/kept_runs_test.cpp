@@ -5,14 +5,14 @@
 
 #include <chrono>
 
-#include "core/base/json_writer.h"
-#include "model/machine/known_fixture.h"
 #include "app/server/job_board.h"
 #include "app/server/job_store.h"
 #include "app/server/json_body.h"
 #include "app/server/metrics.h"
 #include "app/server/review_shelf.h"
 #include "app/server/run_job.h"
+#include "core/base/json_writer.h"
+#include "model/machine/known_fixture.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {

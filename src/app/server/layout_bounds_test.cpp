@@ -4,12 +4,12 @@
 
 #include <chrono>
 
-#include "core/base/json_writer.h"
-#include "model/design/templates.h"
-#include "model/machine/known_fixture.h"
 #include "app/server/job_board.h"
 #include "app/server/job_store.h"
 #include "app/server/layout_job.h"
+#include "core/base/json_writer.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
 
 namespace orrery::server {
 namespace {

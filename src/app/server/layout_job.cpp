@@ -2,12 +2,13 @@
 
 #include <fmt/core.h>
 
-#include "core/base/text.h"
-#include "model/machine/train_run.h"
-#include "plan/plan/review.h"
-#include "output/report/layout_report.h"
-#include "study/search/layout_search.h"
 #include "app/server/json_body.h"
+#include "app/server/served_files.h"
+#include "core/base/text.h"
+#include "model/jobs/train_run.h"
+#include "output/report/layout_report.h"
+#include "plan/plan/review.h"
+#include "study/search/layout_search.h"
 
 namespace orrery::server {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr NumberRange kAny{1, 1e9};
 
 struct LayoutRequest {
-  machine::TrainingQuery query;
+  jobs::TrainingQuery query;
   std::string model;
   int keep = 10;
   bool pareto = false;
@@ -45,10 +46,10 @@ search::LayoutQuestion read_question(JsonBody& body) {
 }
 
 // What a workload of a design asks of its fleet, the layout left open but for what is fixed.
-Result<machine::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
-                                               const std::string& workload,
-                                               const search::LayoutQuestion& fixed) {
-  const auto design = design::read_design(text, jobs.models.catalog());
+Result<jobs::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
+                                            const std::string& workload,
+                                            const search::LayoutQuestion& fixed) {
+  const auto design = design::read_design(text, jobs.models.catalog(), {.read_file = jobs.files});
   if (!design) return std::unexpected(design.error());
   const plan::Review r = plan::run_stages(*design, jobs.models);
   for (const plan::TrainView& train : r.trains) {
@@ -63,9 +64,9 @@ Result<machine::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std
                                         : "no workload " + workload + " trains a transformer"});
 }
 
-Result<machine::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::LayoutQuestion& q,
-                                           const std::optional<std::string>& design,
-                                           const std::string& workload) {
+Result<jobs::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::LayoutQuestion& q,
+                                        const std::optional<std::string>& design,
+                                        const std::string& workload) {
   if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
   if (!design && !q.model.empty()) return query_of(q, jobs.models.catalog(), nullptr);
   return fail({.code = "body.field",
@@ -73,22 +74,28 @@ Result<machine::TrainingQuery> query_asked(const LayoutJobs& jobs, const search:
                .fix = "\"model\": \"llama-3-70b\""});
 }
 
-Result<LayoutRequest> read_request(const LayoutJobs& jobs, const std::string& text) {
-  auto body = JsonBody::parse(text);
-  if (!body) return std::unexpected(body.error());
-  body->choice("kind", {kLayoutTask});
-  const auto design = body->optional_text("design", kDesignBytes);
-  const std::string workload = body->optional_text("workload", kNameBytes).value_or("");
-  const search::LayoutQuestion question = read_question(*body);
+Result<LayoutRequest> read_body(JsonBody& body, const LayoutJobs& jobs) {
+  body.choice("kind", {kLayoutTask});
+  const auto design = body.optional_text("design", kDesignBytes);
+  const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
+  const search::LayoutQuestion question = read_question(body);
   LayoutRequest request;
-  request.keep = static_cast<int>(body->optional_integer("keep", {1, 100}).value_or(10));
-  request.pareto = body->optional_flag("pareto").value_or(false);
-  if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
+  request.keep = static_cast<int>(body.optional_integer("keep", {1, 100}).value_or(10));
+  request.pareto = body.optional_flag("pareto").value_or(false);
+  if (Diagnostics faults = body.faults(); !faults.empty()) return std::unexpected(faults);
   auto query = query_asked(jobs, question, design, workload);
   if (!query) return std::unexpected(query.error());
   request.query = std::move(*query);
   request.model = request.query.model.id;
   return request;
+}
+
+// A request as it was kept, with the files that its design names.
+Result<LayoutRequest> read_kept(const LayoutJobs& jobs, const std::string& text) {
+  auto body = JsonBody::parse(text);
+  if (!body) return std::unexpected(body.error());
+  const catalog::ReadFile files = kept_files(*body);
+  return read_body(*body, {.models = jobs.models, .files = files});
 }
 
 // One search of the job: its place in the space and what it has found.
@@ -141,7 +148,7 @@ std::vector<Leg> legs_of(const LayoutJobs& jobs, const LayoutRequest& request,
                          const std::string& checkpoint) {
   std::vector<Leg> legs;
   for (const int gpus : search::gpu_counts(request.query.gpus, request.pareto)) {
-    machine::TrainingQuery query = request.query;
+    jobs::TrainingQuery query = request.query;
     query.gpus = gpus;
     legs.push_back({.search = std::make_unique<search::LayoutSearch>(jobs.models, std::move(query),
                                                                      request.keep),
@@ -227,16 +234,20 @@ std::string result_of(const std::string& model, const std::vector<Leg>& legs) {
 }  // namespace
 
 Result<Job> layout_job(const LayoutJobs& jobs, const std::string& request) {
-  const auto read = read_request(jobs, request);
+  auto body = JsonBody::parse(request);
+  if (!body) return std::unexpected(body.error());
+  FileTexts files;
+  const auto read =
+      read_body(*body, {.models = jobs.models, .files = keeping_reader(jobs.files, files)});
   if (!read) return std::unexpected(read.error());
   return Job{.task = kLayoutTask,
              .title = fmt::format("{} on {} x {}", read->model, grouped(read->query.gpus),
                                   read->query.accelerator->id),
-             .request = request};
+             .request = with_files(request, files)};
 }
 
 Result<void> run_layout_job(const LayoutJobs& jobs, JobRun& run) {
-  const auto request = read_request(jobs, run.job.request);
+  const auto request = read_kept(jobs, run.job.request);
   if (!request) return std::unexpected(request.error());
   std::vector<Leg> legs = legs_of(jobs, *request, run.job.checkpoint);
   run.job.candidates = 0;

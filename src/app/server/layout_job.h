@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "model/machine/models.h"
 #include "app/server/job_board.h"
+#include "model/machine/models.h"
 
 namespace orrery::server {
 
@@ -16,6 +16,7 @@ inline constexpr const char* kLayoutTask = "search-layout";
 
 struct LayoutJobs {
   const machine::Models& models;
+  catalog::ReadFile files = nullptr;  // that a design in a request may name
 };
 
 // Everything that can be wrong with a request is found here, before there is a job.

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "core/base/diagnostic.h"
 #include "app/server/message.h"
+#include "core/base/diagnostic.h"
 
 namespace orrery::server {
 

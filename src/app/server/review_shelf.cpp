@@ -30,6 +30,9 @@ plan::Verdict ReviewShelf::review(design::Design design) {
 }
 
 std::shared_ptr<const plan::Review> ReviewShelf::stages(design::Design design) {
+  if (!design.local_models.empty() || !design.local_hours.empty()) {
+    return std::make_shared<const plan::Review>(plan::run_stages(std::move(design), models_));
+  }
   design::Design machines = machines_of(design);
   const auto kept = find(machines);
   auto made =

@@ -3,7 +3,8 @@
 // Most of a review's time goes into the steps of its training runs, its services and the build
 // schedule. None of them depends on the design's names, its money or its goals, so a design that
 // differs from a kept one in these alone takes them over and gets the same verdict, to the byte,
-// several times sooner. The shelf holds the few designs that were asked about last.
+// several times sooner. The shelf holds the few designs that were asked about last. A design that
+// names files is reviewed anew each time, since a file may have changed under its name.
 #pragma once
 
 #include <cstddef>

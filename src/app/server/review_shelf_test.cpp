@@ -7,8 +7,8 @@
 
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
 #include "output/report/verdict_report.h"
+#include "plan/plan/review.h"
 
 namespace orrery::server {
 namespace {

@@ -6,14 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "core/base/json_writer.h"
-#include "core/base/text.h"
-#include "model/design/templates.h"
-#include "model/machine/known_fixture.h"
 #include "app/server/assets.h"
 #include "app/server/console.h"
 #include "app/server/job_store.h"
 #include "app/server/problem.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "output/report/view_catalog.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server::route_words_tests {
@@ -34,9 +35,6 @@ class RouteWords : public testing::Test {
   void open() {
     ConsoleSetting setting{.models = machine::known(), .version = "7.8"};
     setting.served = [this] { return served; };
-    setting.catalog_json = [](std::string_view path) {
-      return path == "none" ? std::nullopt : std::optional("at " + std::string(path));
-    };
     if (may_save) setting.save = [this](const std::string& text) { return saved(text); };
     setting.store = store;
     setting.store_status = [this] { return store_said; };
@@ -187,8 +185,10 @@ TEST_F(RouteWords, a_session_is_the_design_with_its_name_and_digest) {
   const Json faulty = Json::parse(ask("GET", "/api/v1/session").body);
   EXPECT_EQ(faulty["design"]["name"], "");
   EXPECT_EQ(faulty["design"]["digest"], "");
-  EXPECT_EQ(ask("GET", "/api/v1/catalog").body, "at ");
-  EXPECT_EQ(ask("GET", "/api/v1/catalog/nodes/dgx-h100").body, "at nodes/dgx-h100");
+  const catalog::Knowledge& known = *machine::known().knowledge;
+  EXPECT_EQ(ask("GET", "/api/v1/catalog").body, report::catalog_view_json(known, "", "").value());
+  EXPECT_EQ(ask("GET", "/api/v1/catalog/nodes/dgx-h100").body,
+            report::catalog_view_json(known, "nodes", "dgx-h100").value());
   const Json list = Json::parse(ask("GET", "/api/v1/templates").body);
   ASSERT_EQ(list["templates"].size(), design::templates().size());
   const std::string name = list["templates"][0]["name"];

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/text.h"
 #include "app/server/problem.h"
+#include "core/base/text.h"
 
 namespace orrery::server {
 namespace {

@@ -1,36 +1,40 @@
-// A design in, an answer out. A design that comes over the network gets no reader of files.
+// A design in, an answer out. The design may name the files that the served design names.
 #include <algorithm>
 #include <functional>
 #include <iterator>
 
+#include "app/server/console.h"
+#include "app/server/json_body.h"
+#include "app/server/problem.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "model/design/edit.h"
+#include "model/jobs/build_machine.h"
 #include "output/report/comparison_report.h"
 #include "output/report/tornado_svg.h"
 #include "output/report/verdict_report.h"
 #include "output/report/view_calc.h"
 #include "output/report/view_compare.h"
+#include "output/report/view_cost.h"
 #include "output/report/view_fabric.h"
 #include "output/report/view_hall.h"
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "app/server/console.h"
-#include "app/server/json_body.h"
-#include "app/server/problem.h"
 
 namespace orrery::server {
 namespace {
 
 constexpr const char* kFaults = "the design has errors";
 
-Result<design::Design> read(std::string_view text, const ConsoleSetting& setting) {
-  return design::read_design(text, setting.catalog(), {.file = "design.yaml"});
+Result<design::Design> read(std::string_view text, const Console& console,
+                            const std::string& name = "design.yaml") {
+  return design::read_design(text, console.setting().catalog(),
+                             {.file = name, .read_file = console.files().reader()});
 }
 
 Result<plan::Verdict> reviewed(std::string_view text, const Console& console) {
-  Result<design::Design> design = read(text, console.setting());
+  Result<design::Design> design = read(text, console);
   if (!design) return std::unexpected(design.error());
   return console.reviews().review(std::move(*design));
 }
@@ -43,17 +47,18 @@ Response plan(const Request& request, const Console& console) {
   if (!is_valid_utf8(request.body)) return problem(400, "the design is not UTF-8 text");
   const Result<plan::Verdict> verdict = reviewed(request.body, console);
   if (!verdict) return problem(422, kFaults, verdict.error());
-  return json_response(report::json_of(*verdict));
+  return json_response(report::console_json_of(*verdict));
 }
 
-Result<std::string> edited(const Request& request, const ConsoleSetting& setting) {
+Result<std::string> edited(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return std::unexpected(body.error());
   const std::string text = body->text("design", kDesignBytes);
   const design::Change change{.path = body->text("path", 500),
                               .value = body->text("value", 10'000)};
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
-  const auto after = design::edit_text(text, change, setting.catalog());
+  const auto after = design::edit_text(text, change, console.setting().catalog(),
+                                       {.read_file = console.files().reader()});
   if (!after) return std::unexpected(after.error());
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", after->text);
@@ -63,6 +68,27 @@ Result<std::string> edited(const Request& request, const ConsoleSetting& setting
                                    : "");
   w.end_object();
   return w.text() + '\n';
+}
+
+// The prices of the edits that the review of a design offers, each applied to the text as the
+// console would. The shelf keeps the reviews, so that the next request after a fix finds its own
+// there.
+Response prices(const Request& request, const Console& console) {
+  auto body = JsonBody::parse(request.body);
+  if (!body) return refused_body(body.error(), "");
+  const std::string text = body->text("design", kDesignBytes);
+  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  Result<design::Design> design = read(text, console);
+  if (!design) return refused_body(design.error(), kFaults);
+  const auto changed = [&](const design::Change& change) -> std::shared_ptr<const plan::Review> {
+    const auto after = edit_text(text, change, console.setting().catalog(),
+                                 {.read_file = console.files().reader()});
+    if (!after) return nullptr;
+    Result<design::Design> other = read(after->text, console);
+    return other ? console.reviews().stages(std::move(*other)) : nullptr;
+  };
+  return json_response(
+      report::prices_view_json(*console.reviews().stages(std::move(*design)), changed));
 }
 
 // Writes the text into the file that is served, where that still holds what the page began with.
@@ -79,6 +105,7 @@ Response save(const Request& request, const Console& console) {
   if (served->text != before && served->text != text) {
     return problem(409, "the file was changed by somebody else meanwhile; it is left as it is");
   }
+  console.files().will_save(text);
   if (const auto saved = setting.save(text); !saved) {
     return problem(500, "the file cannot be written", saved.error());
   }
@@ -89,7 +116,7 @@ Response save(const Request& request, const Console& console) {
 }
 
 Response edit(const Request& request, const Console& console) {
-  return json_or_faults(edited(request, console.setting()), "the edit has errors");
+  return json_or_faults(edited(request, console), "the edit has errors");
 }
 
 report::CalcSweep read_sweep(JsonBody& body) {
@@ -118,7 +145,7 @@ Response calculate(const Request& request, const std::string& name, const Consol
 
 Response in_format(const plan::Verdict& verdict, const std::string& format, bool explain) {
   const auto document = [&] { return report::document_of(verdict, {.explain = explain}); };
-  if (format == "json") return json_response(report::json_of(verdict));
+  if (format == "json") return json_response(report::console_json_of(verdict));
   if (format == "csv") {
     return {.content_type = "text/csv; charset=utf-8", .body = report::csv_of(verdict)};
   }
@@ -147,13 +174,13 @@ using DesignView = std::function<Result<std::string>(design::Design design)>;
 // Reads what else the body has and gives the question it asks.
 using ReadView = std::function<DesignView(JsonBody& body)>;
 
-Response view(const Request& request, const ConsoleSetting& setting, const ReadView& read_view) {
+Response view(const Request& request, const Console& console, const ReadView& read_view) {
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
   const std::string text = body->text("design", kDesignBytes);
   const DesignView ask = read_view(*body);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  Result<design::Design> design = read(text, setting);
+  Result<design::Design> design = read(text, console);
   if (!design) return refused_body(design.error(), kFaults);
   return json_or_faults(ask(std::move(*design)), "the question has errors");
 }
@@ -177,15 +204,16 @@ report::FabricViewQuestion read_fabric(JsonBody& body) {
 }
 
 Response fabric(const Request& request, const Console& console) {
-  return view(request, console.setting(), [&console](JsonBody& body) -> DesignView {
+  return view(request, console, [&console](JsonBody& body) -> DesignView {
     return [&console, question = read_fabric(body)](design::Design design) {
-      return fabric_view_json(build_machine(std::move(design), console.setting().models), question);
+      return fabric_view_json(jobs::build_machine(std::move(design), console.setting().models),
+                              question);
     };
   });
 }
 
 Response hall(const Request& request, const Console& console) {
-  return view(request, console.setting(), [&console](JsonBody&) -> DesignView {
+  return view(request, console, [&console](JsonBody&) -> DesignView {
     return [&console](design::Design design) {
       return report::hall_view_json(*console.reviews().stages(std::move(design)));
     };
@@ -195,7 +223,7 @@ Response hall(const Request& request, const Console& console) {
 // A workload of a design, by one of the views that take its name.
 Response of_workload(const Request& request, const Console& console,
                      decltype(&report::training_view_json) answer) {
-  return view(request, console.setting(), [&console, answer](JsonBody& body) -> DesignView {
+  return view(request, console, [&console, answer](JsonBody& body) -> DesignView {
     const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
     return [&console, answer, workload](design::Design design) {
       return answer(*console.reviews().stages(std::move(design)), workload);
@@ -225,11 +253,11 @@ SentDesigns sent_designs(JsonBody& body) {
 
 // The file of a fault is the name under which its design was sent.
 Result<std::vector<report::NamedDesign>> read_designs(const SentDesigns& sent,
-                                                      const ConsoleSetting& setting) {
+                                                      const Console& console) {
   std::vector<report::NamedDesign> designs;
   Diagnostics faults;
   for (const auto& [name, text] : sent.designs) {
-    Result<design::Design> design = design::read_design(text, setting.catalog(), {.file = name});
+    Result<design::Design> design = read(text, console, name);
     if (design) {
       designs.push_back({.name = name, .design = std::move(*design)});
     } else {
@@ -238,19 +266,19 @@ Result<std::vector<report::NamedDesign>> read_designs(const SentDesigns& sent,
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   for (std::size_t i = 1; sent.same_workloads && i < designs.size(); ++i) {
-    auto changed =
-        report::with_work_of(designs.front().design, designs[i].design, setting.catalog());
+    auto changed = report::with_work_of(designs.front().design, designs[i].design,
+                                        console.setting().catalog(), console.files().reader());
     if (changed) designs[i].design = std::move(*changed);
   }
   return designs;
 }
 
 // A comparison of the designs sent, answered with what is made of it.
-Response compared(const SentDesigns& sent, const ConsoleSetting& setting,
+Response compared(const SentDesigns& sent, const Console& console,
                   const std::function<Response(const report::Comparison&)>& answer) {
-  auto designs = read_designs(sent, setting);
+  auto designs = read_designs(sent, console);
   if (!designs) return refused_body(designs.error(), "the designs have errors");
-  const auto comparison = compare_designs(std::move(*designs), setting.models);
+  const auto comparison = compare_designs(std::move(*designs), console.setting().models);
   return comparison ? answer(*comparison) : refused_body(comparison.error(), kFaults);
 }
 
@@ -259,7 +287,7 @@ Response compare_view(const Request& request, const Console& console) {
   if (!body) return refused_body(body.error(), "");
   const SentDesigns sent = sent_designs(*body);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  return compared(sent, console.setting(), [](const report::Comparison& c) {
+  return compared(sent, console, [](const report::Comparison& c) {
     return json_response(comparison_view_json(c));
   });
 }
@@ -275,7 +303,7 @@ Response file_of(const report::Comparison& c, const std::string& format, std::si
   }
   return {.content_type = "image/svg+xml",
           .body = report::tornado_svg(c.designs[drawn].stages.cost.tornado,
-                                      machine::Unit::usd_per_hour)};
+                                      figures::Unit::usd_per_hour)};
 }
 
 Response compare_report(const Request& request, const Console& console) {
@@ -287,7 +315,7 @@ Response compare_report(const Request& request, const Console& console) {
   const double last = count == 0 ? 0 : static_cast<double>(count - 1);
   const auto drawn = body->optional_integer("drawn", {0, last}).value_or(0);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  return compared(sent, console.setting(), [&](const report::Comparison& c) {
+  return compared(sent, console, [&](const report::Comparison& c) {
     return file_of(c, format, static_cast<std::size_t>(drawn));
   });
 }
@@ -305,6 +333,7 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/plan", plan),
       post("/api/v1/report", report),
       post("/api/v1/edit", edit),
+      post("/api/v1/prices", prices),
       post("/api/v1/save", save),
       post("/api/v1/fabric", fabric),
       post("/api/v1/hall", hall),

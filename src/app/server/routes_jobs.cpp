@@ -1,9 +1,9 @@
 // Jobs: started, listed, watched, cancelled.
 #include <algorithm>
 
-#include "core/base/text.h"
 #include "app/server/console.h"
 #include "app/server/problem.h"
+#include "core/base/text.h"
 
 namespace orrery::server {
 namespace {

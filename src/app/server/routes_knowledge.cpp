@@ -1,29 +1,32 @@
 // What Orrery knows whatever the design: schema, templates, catalog, rules, accuracy.
 #include <algorithm>
 
+#include "app/server/assets.h"
+#include "app/server/console.h"
+#include "app/server/problem.h"
 #include "core/base/json_writer.h"
 #include "model/design/schema.h"
 #include "model/design/templates.h"
 #include "model/design/write_design.h"
-#include "plan/plan/rules.h"
 #include "output/report/explain_report.h"
 #include "output/report/view_accuracy.h"
+#include "output/report/view_catalog.h"
 #include "output/report/view_completions.h"
-#include "app/server/assets.h"
-#include "app/server/console.h"
-#include "app/server/problem.h"
+#include "plan/plan/rules.h"
 
 namespace orrery::server {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{300};
 
-Response session(const ConsoleSetting& setting) {
+Response session(const Console& console) {
+  const ConsoleSetting& setting = console.setting();
   const Result<ServedDesign> served = setting.served();
   if (!served) return problem(422, "the served design cannot be read", served.error());
   // A design with faults is a session too: the page shows the text and asks for its review.
-  const Result<design::Design> design = design::read_design(
-      served->text, setting.catalog(), {.file = served->file, .read_file = setting.read_file});
+  const Result<design::Design> design =
+      design::read_design(served->text, setting.catalog(),
+                          {.file = served->file, .read_file = console.files().reader()});
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "session");
   w.field("version", setting.version).field("sample", served->sample);
@@ -54,9 +57,8 @@ Response template_named(const std::string& name) {
 }
 
 Response catalog(const ConsoleSetting& setting, const PathValues& values) {
-  std::string path;
-  for (const std::string& value : values) path += (path.empty() ? "" : "/") + value;
-  std::optional<std::string> found = setting.catalog_json(path);
+  const auto part = [&values](std::size_t i) { return i < values.size() ? values[i] : ""; };
+  auto found = report::catalog_view_json(*setting.models.knowledge, part(0), part(1));
   return found ? json_response(std::move(*found))
                : problem(404, "the catalog has nothing of this name");
 }
@@ -103,7 +105,7 @@ std::vector<Route> knowledge_routes(const Console& console) {
   return {
       {"GET", "/api/v1/openapi.yaml", [](const Request&, const PathValues&) { return contract(); }},
       {"GET", "/api/v1/session",
-       [&setting](const Request&, const PathValues&) { return session(setting); }},
+       [&console](const Request&, const PathValues&) { return session(console); }},
       {"GET", "/api/v1/schema",
        [&setting](const Request&, const PathValues&) {
          return json_response(design::design_schema(setting.catalog()));

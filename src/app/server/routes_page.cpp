@@ -1,11 +1,11 @@
 // The console's page and files, and what watches the server.
 #include <fmt/core.h>
 
-#include "plan/plan/review.h"
-#include "output/report/verdict_report.h"
 #include "app/server/assets.h"
 #include "app/server/console.h"
 #include "app/server/problem.h"
+#include "output/report/verdict_report.h"
+#include "plan/plan/review.h"
 
 namespace orrery::server {
 namespace {
@@ -21,11 +21,13 @@ Response fault_page(const Diagnostics& diagnostics) {
 }
 
 // What a binary without the console shows: the review of the served design.
-Response plain_page(const ConsoleSetting& setting) {
+Response plain_page(const Console& console) {
+  const ConsoleSetting& setting = console.setting();
   const Result<ServedDesign> served = setting.served();
   if (!served) return fault_page(served.error());
-  const Result<design::Design> design = design::read_design(
-      served->text, setting.catalog(), {.file = served->file, .read_file = setting.read_file});
+  const Result<design::Design> design =
+      design::read_design(served->text, setting.catalog(),
+                          {.file = served->file, .read_file = console.files().reader()});
   if (!design) return fault_page(design.error());
   const plan::Verdict verdict = plan::review(*design, setting.models);
   return {.status = 200, .content_type = kHtml, .body = to_html(report::document_of(verdict))};
@@ -79,7 +81,7 @@ std::vector<Route> page_routes(const Console& console) {
   return {
       {"GET", "/",
        [&console](const Request& request, const PathValues&) {
-         return has_console() ? console_page(request) : plain_page(console.setting());
+         return has_console() ? console_page(request) : plain_page(console);
        }},
       {"GET", "/assets/{name}",
        [](const Request& request, const PathValues& values) { return asset(request, values[0]); }},

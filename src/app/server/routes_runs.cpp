@@ -1,10 +1,10 @@
 // Runs in simulated time: started as jobs, looked at in time, taken home as files.
+#include "app/server/console.h"
+#include "app/server/problem.h"
 #include "core/base/text.h"
 #include "output/report/run_report.h"
 #include "output/report/view_hall.h"
 #include "output/report/view_run.h"
-#include "app/server/console.h"
-#include "app/server/problem.h"
 
 namespace orrery::server {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/json_writer.h"
 #include "app/server/console.h"
 #include "app/server/json_body.h"
 #include "app/server/problem.h"
+#include "core/base/json_writer.h"
 
 namespace orrery::server {
 namespace {

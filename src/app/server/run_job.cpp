@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "app/server/json_body.h"
+#include "app/server/served_files.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "output/report/run_report.h"
-#include "app/server/json_body.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {
@@ -32,22 +34,30 @@ Result<Seconds> span_of(const std::string& text) {
                .fix = "\"span\": \"30 d\"; from 1 s to 10 y"});
 }
 
-Result<RunRequest> read_request(const machine::Models& models, const std::string& text) {
-  auto body = JsonBody::parse(text);
-  if (!body) return std::unexpected(body.error());
-  const std::string yaml = body->text("design", kDesignBytes);
-  const std::string span = body->optional_text("span", kNameBytes).value_or("30 d");
+Result<RunRequest> read_body(JsonBody& body, const machine::Models& models,
+                             const catalog::ReadFile& files) {
+  const std::string yaml = body.text("design", kDesignBytes);
+  const std::string span = body.optional_text("span", kNameBytes).value_or("30 d");
   twin::RunOptions options{.replications = 8};
   options.replications = static_cast<int>(
-      body->optional_integer("replications", kReplications).value_or(options.replications));
-  options.seed = static_cast<std::uint64_t>(body->optional_integer("seed", kSeeds).value_or(1));
-  if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
+      body.optional_integer("replications", kReplications).value_or(options.replications));
+  options.seed = static_cast<std::uint64_t>(body.optional_integer("seed", kSeeds).value_or(1));
+  if (Diagnostics faults = body.faults(); !faults.empty()) return std::unexpected(faults);
   const auto horizon = span_of(span);
   if (!horizon) return std::unexpected(horizon.error());
   options.horizon = *horizon;
-  auto design = design::read_design(yaml, models.catalog(), {.file = "design.yaml"});
+  auto design =
+      design::read_design(yaml, models.catalog(), {.file = "design.yaml", .read_file = files});
   if (!design) return std::unexpected(design.error());
   return RunRequest{.design = std::move(*design), .options = options};
+}
+
+// A request as it was kept, with the files that its design names.
+Result<RunRequest> read_kept(const std::string& text, const machine::Models& models) {
+  auto body = JsonBody::parse(text);
+  if (!body) return std::unexpected(body.error());
+  const catalog::ReadFile files = kept_files(*body);
+  return read_body(*body, models, files);
 }
 
 // How far the replications are, and how long the rest takes at this pace.
@@ -82,19 +92,22 @@ class Teller {
 }  // namespace
 
 Result<Job> RunJobs::job_of(const std::string& request) const {
-  const auto read = read_request(models_, request);
+  auto body = JsonBody::parse(request);
+  if (!body) return std::unexpected(body.error());
+  FileTexts files;
+  const auto read = read_body(*body, models_, keeping_reader(files_, files));
   if (!read) return std::unexpected(read.error());
   return Job{.task = kRunTask,
              .title = fmt::format("{} for {}, {} replication{}, seed {}", read->design.name,
                                   brief(read->options.horizon), read->options.replications,
                                   read->options.replications == 1 ? "" : "s", read->options.seed),
-             .request = request};
+             .request = with_files(request, files)};
 }
 
 Result<void> RunJobs::work(JobRun& run) const {
-  auto request = read_request(models_, run.job.request);
+  auto request = read_kept(run.job.request, models_);
   if (!request) return std::unexpected(request.error());
-  const machine::Machine machine = build_machine(std::move(request->design), models_);
+  const machine::Machine machine = jobs::build_machine(std::move(request->design), models_);
   const twin::Simulation simulation(machine, request->options);
   Teller teller(run, request->options.replications);
   std::vector<twin::Replication> done;
@@ -107,7 +120,7 @@ Result<void> RunJobs::work(JobRun& run) const {
   const bool is_whole = static_cast<int>(done.size()) == request->options.replications;
   if (done.empty() || (!is_whole && !run.cancelled())) return {};
   auto whole = std::make_shared<const twin::Run>(simulation.run_of(done));
-  run.job.result = report::json_of(*whole);
+  run.job.result = report::console_json_of(*whole);
   keep(run.job.id, std::move(whole));
   return {};
 }
@@ -118,9 +131,9 @@ Result<std::shared_ptr<const twin::Run>> RunJobs::first_replication(const Job& j
     const auto kept = std::ranges::find(kept_, job.id, [](const auto& k) { return k.first; });
     if (kept != kept_.end()) return kept->second;
   }
-  auto request = read_request(models_, job.request);
+  auto request = read_kept(job.request, models_);
   if (!request) return std::unexpected(request.error());
-  const machine::Machine machine = build_machine(std::move(request->design), models_);
+  const machine::Machine machine = jobs::build_machine(std::move(request->design), models_);
   const twin::Simulation simulation(machine, request->options);
   const auto first = simulation.replicate(0);
   auto run = std::make_shared<const twin::Run>(simulation.run_of(std::span(&*first, 1)));
@@ -129,7 +142,7 @@ Result<std::shared_ptr<const twin::Run>> RunJobs::first_replication(const Job& j
 }
 
 Result<design::Design> RunJobs::design_of(const Job& job) const {
-  auto request = read_request(models_, job.request);
+  auto request = read_kept(job.request, models_);
   if (!request) return std::unexpected(request.error());
   return std::move(request->design);
 }

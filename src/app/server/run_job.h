@@ -11,9 +11,9 @@
 #include <mutex>
 #include <string>
 
+#include "app/server/job_board.h"
 #include "model/design/design.h"
 #include "model/machine/models.h"
-#include "app/server/job_board.h"
 #include "twin/twin/run.h"
 
 namespace orrery::server {
@@ -22,7 +22,9 @@ inline constexpr const char* kRunTask = "simulate";
 
 class RunJobs {
  public:
-  explicit RunJobs(const machine::Models& models) : models_(models) {}
+  // `files` gives those that a design in a request may name.
+  explicit RunJobs(const machine::Models& models, catalog::ReadFile files = nullptr)
+      : models_(models), files_(std::move(files)) {}
 
   // Everything that can be wrong with a request is found here, before there is a job.
   Result<Job> job_of(const std::string& request) const;
@@ -36,6 +38,7 @@ class RunJobs {
   void keep(std::int64_t id, std::shared_ptr<const twin::Run> run) const;
 
   const machine::Models& models_;
+  const catalog::ReadFile files_;
   mutable std::mutex mutex_;
   mutable std::deque<std::pair<std::int64_t, std::shared_ptr<const twin::Run>>> kept_;
 };

@@ -5,13 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "live/agent/test_folder.h"
+#include "app/server/job_store.h"
 #include "core/base/json_writer.h"
+#include "live/agent/test_folder.h"
 #include "model/design/templates.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
 #include "output/report/view_run.h"
-#include "app/server/job_store.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {
@@ -43,7 +44,7 @@ class RunJob : public testing::Test {
   twin::Run by_hand(int replications) {
     const auto design = design::read_design(design::find_template("superpod-h100")->text,
                                             machine::known().catalog());
-    const machine::Machine machine = build_machine(*design, machine::known());
+    const machine::Machine machine = jobs::build_machine(*design, machine::known());
     const twin::Simulation simulation(
         machine, {.horizon = days(20), .seed = 5, .replications = replications});
     std::vector<twin::Replication> done;
@@ -64,7 +65,7 @@ TEST_F(RunJob, gives_what_the_simulation_gives) {
   EXPECT_EQ(job.state, JobState::done);
   EXPECT_EQ(job.evaluated, 3);
   EXPECT_EQ(job.done, job.candidates);
-  EXPECT_EQ(job.result, report::json_of(by_hand(3)));
+  EXPECT_EQ(job.result, report::console_json_of(by_hand(3)));
 }
 
 TEST_F(RunJob, is_seen_in_time_by_a_server_that_did_not_run_it) {

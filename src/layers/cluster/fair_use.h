@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/catalog/vocabulary.h"
-#include "layers/cluster/priority.h"
 #include "core/sim/sim_time.h"
+#include "layers/cluster/priority.h"
 
 namespace orrery::cluster {
 

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "layers/cluster/cause.h"
 #include "core/sim/sim_time.h"
+#include "layers/cluster/cause.h"
 
 namespace orrery::cluster {
 

@@ -19,10 +19,10 @@
 #include <span>
 #include <vector>
 
+#include "core/sim/kernel.h"
 #include "layers/cluster/preemption.h"
 #include "layers/cluster/promise_pass.h"
 #include "layers/cluster/wait_reason.h"
-#include "core/sim/kernel.h"
 
 namespace orrery::cluster {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "layers/cluster/start_gate.h"
 #include "core/sim/sim_time.h"
+#include "layers/cluster/start_gate.h"
 
 namespace orrery::cluster {
 

@@ -14,8 +14,8 @@
 #include <limits>
 #include <vector>
 
-#include "layers/cluster/node_pool.h"
 #include "core/sim/sim_time.h"
+#include "layers/cluster/node_pool.h"
 
 namespace orrery::cluster {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/quantity.h"
-#include "layers/compute/calibration.h"
 #include "core/workload/operation.h"
+#include "layers/compute/calibration.h"
 
 namespace orrery::compute {
 

@@ -18,10 +18,10 @@
 #include <span>
 #include <vector>
 
+#include "core/sim/kernel.h"
 #include "layers/fabric/flow_groups.h"
 #include "layers/fabric/flow_solver.h"
 #include "layers/fabric/graph.h"
-#include "core/sim/kernel.h"
 
 namespace orrery::fabric {
 

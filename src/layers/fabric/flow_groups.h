@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "layers/fabric/flow_solver.h"
 #include "core/sim/kernel.h"
+#include "layers/fabric/flow_solver.h"
 
 namespace orrery::fabric {
 

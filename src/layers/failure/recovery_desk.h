@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "layers/failure/recovery.h"
 #include "core/sim/sim_time.h"
+#include "layers/failure/recovery.h"
 
 namespace orrery::failure {
 

@@ -34,10 +34,10 @@
 #include "core/base/quantity.h"
 #include "core/base/random.h"
 #include "core/catalog/model_shape.h"
+#include "core/workload/adapters.h"
 #include "layers/serving/costs.h"
 #include "layers/serving/iteration.h"
 #include "layers/serving/scheduler.h"
-#include "core/workload/adapters.h"
 
 namespace orrery::serving {
 

@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "core/catalog/shipped_fixture.h"
+#include "core/workload/model_math.h"
 #include "layers/serving/engine.h"
 #include "layers/serving/graph_reduce.h"
 #include "layers/serving/memory.h"
 #include "layers/serving/steady_state.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::serving {
 namespace {

@@ -8,12 +8,17 @@
 #include <utility>
 
 #include "core/base/math.h"
+#include "layers/storage/lifecycle_aside.h"
 #include "layers/storage/lifecycle_wants.h"
 
 namespace orrery::storage {
 namespace {
 
 constexpr Seconds kDay = days(1);
+// How often a sign of life is noted while something is set aside: what a reboot can cost the count.
+constexpr Seconds kLifeSign = minutes(10);
+// Failures in a row after which a person is told.
+constexpr int kFailuresTold = 3;
 // Beyond so many doublings the longest wait is reached in any case.
 constexpr int kDoublingsMax = 20;
 
@@ -40,11 +45,23 @@ class Decider {
     // With what is left of the moves: what was safe once must not delay what is not safe yet.
     for (const ItemState* item : order) read_again(*item);
     for (const ItemState* item : order) tell_about(*item);
+    purge();
     forget_gone();
     return std::move(decision_);
   }
 
+  // What makes it safe to remove the copy of an item from a place; nothing if it is not.
+  std::optional<std::vector<CopyNeed>> grounds_of(const std::string& id, std::size_t place) const {
+    const ItemState* item = state_of(id);
+    return item ? grounds_to_remove(*item, place) : std::nullopt;
+  }
+
  private:
+  const ItemState* state_of(const std::string& id) const {
+    const auto found = std::ranges::find(items_, id, [](const ItemState& i) { return i.view->id; });
+    return found == items_.end() ? nullptr : &*found;
+  }
+
   // The newest of a run with a good copy that outlives the nodes: all else of it rests on that one.
   // A newer one that is good on the nodes alone has no copy elsewhere, so that nothing removes it.
   // What belongs to no run is the head of none: nothing restarts from it.
@@ -62,25 +79,49 @@ class Decider {
   }
 
   // Asked for lately and failed: later, so that others have their turn.
-  bool is_due(const std::string& key) const {
+  bool is_due(const std::string& key) {
     const auto found = memory_.attempts.find(key);
     if (found == memory_.attempts.end()) return true;
     const LifecycleAttempt& attempt = found->second;
     const double doubled = math::exp2(std::clamp(attempt.count - 1, 0, kDoublingsMax));
-    return look_.now - attempt.last >= min(policy_.settle * doubled, policy_.settle_max);
+    const Seconds pause = min(policy_.settle * doubled, policy_.settle_max);
+    // A clock that was set back must not hold it up for longer than the pause.
+    const Seconds since = look_.now - attempt.last;
+    if (attempt.count >= kFailuresTold) tell_of_failures(key, attempt);
+    if (since >= pause || since < Seconds()) return true;
+    wait({WaitKind::retry, key, attempt.last + pause, attempt.count});
+    return false;
   }
 
+  // What fails again and again is for a person: a file that cannot be read, a disk that is full.
+  void tell_of_failures(const std::string& key, const LifecycleAttempt& attempt) {
+    const std::size_t slash = key.find('/', key.find('/') + 1);
+    const std::string verb = key.substr(0, key.find('/'));
+    tell("failing/" + key, key.substr(std::min(key.size(), slash + 1)),
+         fmt::format("{} at {} fails again and again: {}", verb,
+                     key.substr(verb.size() + 1, slash - verb.size() - 1), attempt.why));
+  }
+
+  void wait(LifecycleWait wait) { decision_.waits.push_back(std::move(wait)); }
+
   // Whether data may move to or from the place now, by its hours and its pace.
-  bool is_open(std::size_t place) const {
+  bool is_open(std::size_t place, const std::string& key) {
     const KeepPlace& p = policy_.places[place];
     if (is_used_[place]) return false;
     const auto busy = memory_.busy_until.find(p.name);
-    if (busy != memory_.busy_until.end() && look_.now < busy->second) return false;
+    const auto since = memory_.paced_at.find(p.name);
+    const bool is_ahead = since != memory_.paced_at.end() && look_.now < since->second;
+    if (busy != memory_.busy_until.end() && look_.now < busy->second && !is_ahead) {
+      wait({WaitKind::pace, key, busy->second});
+      return false;
+    }
     if (p.opens == p.closes) return true;
     const Seconds of_day = look_.now - std::floor(look_.now / kDay) * kDay;
     const bool over_midnight = p.closes < p.opens;
     const bool after = of_day >= p.opens, before = of_day < p.closes;
-    return over_midnight ? after || before : after && before;
+    if (over_midnight ? after || before : after && before) return true;
+    wait({WaitKind::hours, key, look_.now + p.opens - of_day + (after ? kDay : Seconds())});
+    return false;
   }
 
   void use_budget(std::size_t place, Bytes size) {
@@ -95,13 +136,38 @@ class Decider {
 
   void ask(LifecycleAction action) { decision_.actions.push_back(std::move(action)); }
 
-  void tell(std::string key, const ItemState& item, std::string why) {
-    if (memory_.alerted.contains(key)) return;
-    decision_.events.push_back({.kind = LifecycleEventKind::alerted, .at = look_.now, .key = key});
-    ask({.kind = LifecycleActionKind::alert,
-         .item = item.view->id,
-         .why = std::move(why),
-         .key = std::move(key)});
+  void tell(std::string key, const std::string& item, std::string why) {
+    LifecycleAction alert{.kind = LifecycleActionKind::alert,
+                          .item = item,
+                          .why = std::move(why),
+                          .key = std::move(key)};
+    decision_.standing.push_back(alert);
+    if (memory_.alerted.contains(alert.key)) return;
+    decision_.events.push_back(
+        {.kind = LifecycleEventKind::alerted, .at = look_.now, .key = alert.key});
+    ask(std::move(alert));
+  }
+
+  // The name under which a copy is set aside. It is journalled before anything is renamed: what
+  // lies there without a line in the journal is never removed.
+  std::string to_set_aside(const ItemState& item, std::size_t place) {
+    if (!policy_.grace) return {};
+    const std::string& at = policy_.places[place].name;
+    std::string name = name_aside(item.view->id, at, look_.now, memory_);
+    decision_.events.push_back({.kind = LifecycleEventKind::aside,
+                                .at = look_.now,
+                                .item = item.view->id,
+                                .place = at,
+                                .stamp = item.copies[place]->stamp,
+                                .digest = digest_of(item.view->id),
+                                .key = at + '/' + name,
+                                .made = item.view->made});
+    return name;
+  }
+
+  std::string digest_of(const std::string& item) const {
+    const auto known = memory_.items.find(item);
+    return known == memory_.items.end() ? std::string() : known->second.digest;
   }
 
   std::string key_of(std::string_view verb, std::size_t place, const ItemState& item) const {
@@ -147,8 +213,13 @@ class Decider {
     const auto found = heads_.find(item.view->run);
     const ItemState* head = found == heads_.end() ? nullptr : found->second;
     if (&item == head && state == CopyState::good) return std::nullopt;
+    // What failed a check may be all that there is: somebody may still make something of it.
+    std::vector<CopyNeed> same;
+    if (state == CopyState::corrupt) same = durable_copies(item);
+    if (state == CopyState::corrupt && same.empty()) return std::nullopt;
     std::vector<CopyNeed> kept = good_and_wanted(item);
     const std::size_t wants = durable_wants(item);
+    if (is_to_be_compared(item, place)) return std::nullopt;
     const auto asked = static_cast<std::size_t>(std::max(1, policy_.copies_min));
     const bool enough = kept.size() >= std::clamp<std::size_t>(wants, 1, asked);
     if (wants > 0 || item.view->held) {
@@ -156,13 +227,23 @@ class Decider {
     }
     // Nothing should keep it for good: it may go where a restart has something newer that is kept.
     if (head == nullptr || !is_older(*item.view, *head->view)) return std::nullopt;
-    return durable_copies(*head);
+    std::vector<CopyNeed> needs = durable_copies(*head);
+    needs.insert(needs.end(), same.begin(), same.end());
+    return needs;
   }
 
-  // Two contents under one name are a person's to sort out; an item that is being written somewhere
-  // may become the newest.
+  // Where others write, a copy that nobody has read may have been written again since: what is safe
+  // elsewhere under its name may be something else.
+  bool is_to_be_compared(const ItemState& item, std::size_t place) const {
+    const bool rests_on_others = durable_wants(item) > 0 || item.view->held;
+    return policy_.places[place].written && item.states[place] == CopyState::unread &&
+           rests_on_others;
+  }
+
+  // Two contents under one name are a person's to sort out, and so is what holds more than plain
+  // files; an item that is being written somewhere may become the newest.
   bool is_left_alone(const ItemState& item) const {
-    return item.has(CopyState::conflict) || is_being_written(item);
+    return item.has(CopyState::conflict) || item.has(CopyState::odd) || is_being_written(item);
   }
 
   bool is_being_written(const ItemState& item) const {
@@ -184,7 +265,8 @@ class Decider {
            .size = item.copies[p]->size,
            .needs = std::move(*grounds),
            .why = reason_to_go(item, p),
-           .key = std::move(key)});
+           .key = std::move(key),
+           .aside = to_set_aside(item, p)});
     }
   }
 
@@ -202,8 +284,10 @@ class Decider {
   void read_unread(const ItemState& item) {
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       if (item.states[p] != CopyState::unread || is_left_alone(item)) continue;
-      // One good copy is enough to copy from; the others are read where they are to stay.
-      if (!item.wanted[p] && (item.is_good_anywhere() || !item.is_wanted())) continue;
+      // One good copy is enough to copy from; the others are read where they are to stay, or where
+      // others write and they are to go.
+      const bool is_spare = item.is_good_anywhere() || !item.is_wanted();
+      if (!item.wanted[p] && is_spare && !is_to_be_compared(item, p)) continue;
       read(item, p, "nobody has read it yet");
     }
   }
@@ -221,7 +305,7 @@ class Decider {
 
   void read(const ItemState& item, std::size_t place, std::string why) {
     std::string key = key_of("verify", place, item);
-    if (!is_due(key) || !is_open(place) || !take_move()) return;
+    if (!is_due(key) || !is_open(place, key) || !take_move()) return;
     use_budget(place, item.copies[place]->size);
     ask({.kind = LifecycleActionKind::verify,
          .item = item.view->id,
@@ -249,8 +333,9 @@ class Decider {
       // Nothing is put where others write: what looks lost there may be on its way.
       if (!item.wanted[p] || has_one || is_away(p) || policy_.places[p].written) continue;
       std::string key = key_of("copy", p, item);
-      if (!is_due(key) || !is_open(p) || !take_move()) continue;
+      if (!is_due(key) || !is_open(p, key) || !take_move()) continue;
       const CopyView& source = *item.copies[*from];
+      const bool replaces = state == CopyState::corrupt;
       use_budget(p, source.size);
       ask({.kind = LifecycleActionKind::copy,
            .item = item.view->id,
@@ -260,7 +345,9 @@ class Decider {
            .size = source.size,
            .needs = {{item.view->id, policy_.places[*from].name, source.stamp}},
            .why = fmt::format("{} should hold it", policy_.places[p].name),
-           .key = std::move(key)});
+           .key = std::move(key),
+           .aside = replaces ? to_set_aside(item, p) : std::string(),
+           .replaces = replaces ? item.copies[p]->stamp : std::string()});
     }
   }
 
@@ -274,22 +361,127 @@ class Decider {
   void tell_about(const ItemState& item) {
     const std::string& id = item.view->id;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      const std::string& place = policy_.places[p].name;
+      if (item.states[p] == CopyState::absent) continue;
+      const CopyView& copy = *item.copies[p];
       if (item.states[p] == CopyState::corrupt) {
-        tell(key_of("corrupt", p, item), item,
-             fmt::format("the copy at {} is not what was written{}", policy_.places[p].name,
-                         item.is_good_anywhere() ? "" : ", and there is no good one"));
+        tell(key_of("corrupt", p, item), id,
+             fmt::format("the copy at {} fails a check ({}){}", place, check_of(id, place),
+                         item.is_good_anywhere()
+                             ? ""
+                             : "; there is no good copy elsewhere, so it is left where it is"));
+      }
+      if (item.states[p] == CopyState::odd) {
+        tell(fmt::format("odd/{}/{}/{}", place, copy.odd, id), id,
+             fmt::format("left alone: at {} it holds {}", place, copy.odd));
       }
       const bool is_stale = item.states[p] == CopyState::unfinished && policy_.places[p].written &&
-                            look_.now - item.copies[p]->written > policy_.stale;
+                            copy.quiet_at == Seconds() && look_.now - copy.written > policy_.stale;
       if (is_stale) {
-        tell(key_of("stale", p, item), item,
-             fmt::format("nobody has finished it at {}; it is left alone", policy_.places[p].name));
+        tell(key_of("stale", p, item), id,
+             fmt::format("nobody has finished it at {}; it is left alone", place));
       }
+      if (copy.quiet_at > look_.now)
+        wait({WaitKind::quiet, key_of("quiet", p, item), copy.quiet_at});
     }
     if (item.has(CopyState::conflict)) {
-      tell("conflict//" + id, item,
+      tell("conflict//" + id, id,
            "it was written again under its old name: all copies are left alone");
     }
+  }
+
+  std::string check_of(const std::string& item, const std::string& place) const {
+    const auto known = memory_.items.find(item);
+    if (known == memory_.items.end()) return "its bytes";
+    const auto fact = known->second.copies.find(place);
+    const bool is_said = fact != known->second.copies.end() && !fact->second.why.empty();
+    return is_said ? fact->second.why : "its bytes are not those that were read first";
+  }
+
+  // What was set aside, once its time is over.
+  void purge() {
+    if (!policy_.grace) return;
+    for (const AsideView& view : look_.aside) purge(view);
+    for (const auto& [key, fact] : memory_.aside) {
+      const bool is_there = std::ranges::any_of(
+          look_.aside, [&](const AsideView& view) { return view.place + '/' + view.name == key; });
+      const auto place = std::ranges::find(policy_.places, fact.place, &KeepPlace::name);
+      const bool is_seen = place != policy_.places.end() &&
+                           !is_away(static_cast<std::size_t>(place - policy_.places.begin()));
+      if (is_there || !is_seen) continue;
+      decision_.events.push_back({.kind = LifecycleEventKind::purged, .at = look_.now, .key = key});
+    }
+    const bool lives_on =
+        look_.clock.boot == memory_.clock.boot && look_.clock.up - memory_.clock.up < kLifeSign;
+    if (memory_.aside.empty() || lives_on || look_.clock.boot.empty()) return;
+    decision_.events.push_back(
+        {.kind = LifecycleEventKind::ticked, .at = look_.now, .clock = look_.clock});
+  }
+
+  void purge(const AsideView& view) {
+    const std::string key = view.place + '/' + view.name;
+    const auto stays = [&](const std::string& why) {
+      tell("aside/" + key, view.item.id,
+           fmt::format("{} was set aside at {} and stays there: {}", view.name, view.place, why));
+    };
+    const auto fact = memory_.aside.find(key);
+    if (fact == memory_.aside.end()) return stays("this journal did not put it there");
+    if (!view.odd.empty()) return stays("it holds " + view.odd);
+    if (!view.is_going && view.stamp != fact->second.stamp) {
+      return stays("it has changed since it was set aside");
+    }
+    const Seconds grace = *policy_.grace;
+    if (look_.clock.boot.empty()) return;
+    if (!fact->second.is_seen || fact->second.since.boot != look_.clock.boot) {
+      decision_.events.push_back(seen_aside(key, fact->second, memory_, look_.clock, look_.now));
+      return wait({WaitKind::grace, "purge/" + key, look_.now + grace});
+    }
+    const Seconds lain = time_aside(fact->second, memory_, look_.clock);
+    if (!view.is_going && lain < grace) {
+      return wait({WaitKind::grace, "purge/" + key, look_.now + grace - lain});
+    }
+    if (!is_due("purge/" + key)) return;
+    std::optional<std::vector<CopyNeed>> needs{std::in_place};
+    if (!view.is_going) needs = grounds_to_purge(view, fact->second);
+    if (!needs) return stays("what should replace it is not safe, or the rules want it again");
+    ask({.kind = LifecycleActionKind::purge,
+         .item = view.item.id,
+         .place = view.place,
+         .stamp = fact->second.stamp,
+         .size = view.size,
+         .needs = std::move(*needs),
+         .why = "it was set aside, and its time is over",
+         .key = "purge/" + key,
+         .aside = view.name});
+  }
+
+  // The same question as before it was set aside, asked of what is seen now: as if it were back.
+  std::optional<std::vector<CopyNeed>> grounds_to_purge(const AsideView& view,
+                                                        const AsideFact& fact) const {
+    const auto at = std::ranges::find(policy_.places, view.place, &KeepPlace::name);
+    if (at == policy_.places.end()) return std::nullopt;
+    const auto place = static_cast<std::size_t>(at - policy_.places.begin());
+    const ItemState* item = state_of(view.item.id);
+    if (item && is_left_alone(*item)) return std::nullopt;
+    if (item && item->states[place] != CopyState::absent) {
+      // Another copy has taken its place: of the same bytes, or a person decides.
+      std::vector<CopyNeed> good = durable_copies(*item);
+      const bool is_same = !fact.digest.empty() && fact.digest == digest_of(view.item.id);
+      return is_same && !good.empty() ? std::optional(std::move(good)) : std::nullopt;
+    }
+    LifecycleLook back = look_;
+    back.aside.clear();
+    auto found = std::ranges::lower_bound(back.items, view.item.id, {}, &ItemView::id);
+    if (!item) {
+      found = back.items.insert(found, view.item);
+      found->made = fact.made;
+    }
+    found->copies.push_back({.place = view.place,
+                             .size = view.size,
+                             .complete = true,
+                             .stamp = view.stamp,
+                             .written = fact.made});
+    return Decider(back, memory_, policy_).grounds_of(view.item.id, place);
   }
 
   // A listing may leave an item out for a while. What its bytes were is remembered over that time:
@@ -360,8 +552,17 @@ LifecycleDecision decide(const LifecycleLook& look, const LifecycleMemory& memor
 std::vector<LifecycleEvent> learn(const LifecycleAction& action, const LifecycleOutcome& outcome,
                                   const LifecycleMemory& memory, const LifecyclePolicy& policy,
                                   Seconds now) {
-  std::vector<LifecycleEvent> events = {
-      {.kind = LifecycleEventKind::tried, .at = now, .key = action.key, .good = outcome.good}};
+  std::vector<LifecycleEvent> events = {{.kind = LifecycleEventKind::tried,
+                                         .at = now,
+                                         .key = action.key,
+                                         .good = outcome.good,
+                                         .why = outcome.good ? std::string() : outcome.why}};
+  if (action.kind == LifecycleActionKind::purge && outcome.good) {
+    events.push_back({.kind = LifecycleEventKind::purged,
+                      .at = now,
+                      .item = action.item,
+                      .key = action.place + '/' + action.aside});
+  }
   const bool was_read = action.kind == LifecycleActionKind::verify && outcome.good;
   if (!was_read) return events;
   events.push_back({.kind = finding_of(action, outcome, memory, policy),
@@ -369,7 +570,8 @@ std::vector<LifecycleEvent> learn(const LifecycleAction& action, const Lifecycle
                     .item = action.item,
                     .place = action.place,
                     .stamp = outcome.stamp,
-                    .digest = outcome.digest});
+                    .digest = outcome.digest,
+                    .why = outcome.why});
   return events;
 }
 

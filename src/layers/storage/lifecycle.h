@@ -7,7 +7,8 @@
 //   verify   a copy is read, and its digest remembered with its stamp (lifecycle_memory.h)
 //   copy     from a good copy to a place that should hold the item; never over a good one, and
 //            never to a place that others write to
-//   remove   a copy from a place that should not hold it
+//   remove   a copy from a place that should not hold it; with a `grace`, it is set aside first
+//   purge    what was set aside, once the grace is over and the same rules would remove it again
 // A driver (agent/ on real storage, store/ on its own tiers, the twin in simulated time) calls
 // decide() again and again. Nothing is a step of a script: each action follows from what is seen
 // now and from the memory. A driver killed at any point goes on where it was.
@@ -21,7 +22,12 @@
 //  4. An item that none should hold goes only where a newer one of its run is good at a durable
 //     place; one of no run never goes.
 //  5. A held item keeps `copies_min` good copies. A copy nobody has read proves nothing.
-//  6. An action that fails is asked for again, later and later, and delays no other.
+//  6. A copy that fails a check is removed only if a good copy of the same item is seen elsewhere.
+//  7. An item with a copy that is odd (a link, a special file, a path that leads out) is left
+//  alone.
+//  8. What was set aside goes only if this driver's memory says that it put it there, and the grace
+//     is counted on a clock that nobody can set (lifecycle_memory.h).
+//  9. An action that fails is asked for again, later and later, and delays no other.
 // An action names the copies it relies on (`needs`), so that the port can look once more before it
 // removes anything. Where it is wrong: a copy that rots after it was read counts as good until it
 // is read again (`reread`), and a copy that was rewritten in place under the same name is a
@@ -43,6 +49,8 @@ struct CopyView {
   bool complete = false;  // its writer is done with it
   std::string stamp;      // another one where the bytes may be others
   Seconds written;        // the last write
+  std::string odd;        // why it is left alone: the file, and what it is; empty: it is not
+  Seconds quiet_at;       // its writer seems done: it is complete then, if nothing changes; 0: no
 
   bool operator==(const CopyView&) const = default;
 };
@@ -62,11 +70,27 @@ struct ItemView {
   bool operator==(const ItemView&) const = default;
 };
 
+// A copy that was set aside. Nothing counts it.
+struct AsideView {
+  std::string place;
+  std::string name;   // the place's name for it
+  ItemView item;      // without copies
+  std::string stamp;  // as it was before
+  Bytes size;
+  std::string odd;        // as of a copy
+  bool is_going = false;  // its removal has begun
+
+  bool operator==(const AsideView&) const = default;
+};
+
 // As one look found it. The copies of a place that is away are not listed.
 struct LifecycleLook {
   Seconds now;
   std::vector<std::string> away;  // places that could not be seen
   std::vector<ItemView> items;    // sorted by id
+  std::vector<AsideView> aside;   // sorted by place and name
+  LifecycleClock clock;
+  std::vector<std::string> away_why;  // in the order of `away`, where a place knows
 
   bool operator==(const LifecycleLook&) const = default;
 };
@@ -102,13 +126,17 @@ struct LifecyclePolicy {
   Seconds stale = hours(6);          // an item is written to for longer: somebody should know
   Seconds reread;                    // good copies are read again after so long; 0: never
   Seconds forget = days(30);         // what is gone is remembered for so long
+  // How long a copy stays set aside before it goes for good. None: the places cannot set aside, and
+  // a removal is final.
+  std::optional<Seconds> grace;
 };
 
-enum class LifecycleActionKind { verify, copy, remove, alert };
+enum class LifecycleActionKind { verify, copy, remove, purge, alert };
 inline constexpr Word<LifecycleActionKind> kLifecycleActionWords[] = {
     {LifecycleActionKind::verify, "verify"},
     {LifecycleActionKind::copy, "copy"},
     {LifecycleActionKind::remove, "remove"},
+    {LifecycleActionKind::purge, "purge"},
     {LifecycleActionKind::alert, "alert"}};
 constexpr WordTable<LifecycleActionKind> words_of(LifecycleActionKind) {
   return kLifecycleActionWords;
@@ -133,13 +161,30 @@ struct LifecycleAction {
   std::vector<CopyNeed> needs;
   std::string why;  // one line, shown
   std::string key;  // "verb/place/item"
+  // The name under which a copy is set aside (remove, and copy over one that is bad) or lies there
+  // (purge). Empty: removed for good.
+  std::string aside;
+  std::string replaces;  // copy: stamp of the bad copy that makes room
 
   bool operator==(const LifecycleAction&) const = default;
+};
+
+// What is left to do and not to be done yet.
+enum class WaitKind { pace, hours, retry, quiet, grace };
+struct LifecycleWait {
+  WaitKind kind = WaitKind::retry;
+  std::string key;  // of the action, or "quiet/place/item"
+  Seconds until;
+  int failures = 0;  // retry: in a row
+
+  bool operator==(const LifecycleWait&) const = default;
 };
 
 struct LifecycleDecision {
   std::vector<LifecycleEvent> events;    // to journal, then to apply to the memory
   std::vector<LifecycleAction> actions;  // to carry out in this order, after the events are safe
+  std::vector<LifecycleWait> waits;
+  std::vector<LifecycleAction> standing;  // every alert that holds now, told before or not
 
   bool operator==(const LifecycleDecision&) const = default;
 };
@@ -153,6 +198,7 @@ struct LifecycleOutcome {
   std::optional<bool> sound;  // verify: the copy agrees with its own manifest
   std::string stamp;
   std::string digest;
+  std::string why;  // not sound: the file, and the check that it failed
 };
 // The events that follow from it, to journal and apply.
 std::vector<LifecycleEvent> learn(const LifecycleAction& action, const LifecycleOutcome& outcome,

@@ -28,6 +28,10 @@ struct LifecycleTick {
   std::vector<LifecycleDone> done;
   std::size_t items = 0;
   std::vector<std::string> away;
+  std::vector<std::string> away_why;
+  std::vector<LifecycleWait> waits;
+  std::vector<LifecycleAction> standing;  // alerts that hold now
+  std::size_t aside = 0;
 };
 
 class LifecycleDriver {

@@ -84,6 +84,7 @@ TEST(LifecycleLaws, pauses_double_from_the_first_failure_to_their_cap) {
                                       {.name = "cold", .keep = {.everything = true}}}}};
     s.copy(s.item("a", hours(1)), "hot", true);
     s.memory.attempts["copy/cold/a"] = {.count = failures};
+    s.memory.alerted.insert("failing/copy/cold/a");
     const double pause = std::min(5.0 * (1 << (failures - 1)), 1800.0);
     s.memory.attempts["copy/cold/a"].last = kThen - seconds(pause - 0.5);
     EXPECT_THAT(s.asked(), IsEmpty()) << failures;

@@ -9,7 +9,7 @@ void remember_copy(LifecycleMemory& memory, const LifecycleEvent& event, CopyFin
   ItemMemory& item = memory.items[event.item];
   if (finding == CopyFinding::good && item.digest.empty()) item.digest = event.digest;
   if (event.place.empty()) return;  // a shortened journal says the digest by itself
-  item.copies[event.place] = {.stamp = event.stamp, .finding = finding};
+  item.copies[event.place] = {.stamp = event.stamp, .finding = finding, .why = event.why};
 }
 
 // Keys end in "/item": an item that comes again under its old name begins anew.
@@ -38,10 +38,12 @@ void apply(LifecycleMemory& memory, const LifecycleEvent& event) {
       attempt.count = event.good ? 0 : attempt.count + 1;
       attempt.last = event.at;
       attempt.good = event.good;
+      attempt.why = event.why;
       return;
     }
     case LifecycleEventKind::paced:
       memory.busy_until[event.place] = event.until;
+      memory.paced_at[event.place] = event.at;
       return;
     case LifecycleEventKind::gone:
       memory.items[event.item].gone = event.at;
@@ -53,6 +55,23 @@ void apply(LifecycleMemory& memory, const LifecycleEvent& event) {
       return forget(memory, event.item);
     case LifecycleEventKind::alerted:
       memory.alerted.insert(event.key);
+      return;
+    case LifecycleEventKind::aside:
+      memory.aside[event.key] = {.item = event.item,
+                                 .place = event.place,
+                                 .stamp = event.stamp,
+                                 .digest = event.digest,
+                                 .made = event.made,
+                                 .is_seen = event.good,
+                                 .waited = event.waited,
+                                 .since = event.clock};
+      if (!event.clock.boot.empty()) memory.clock = event.clock;
+      return;
+    case LifecycleEventKind::purged:
+      memory.aside.erase(event.key);
+      return;
+    case LifecycleEventKind::ticked:
+      memory.clock = event.clock;
       return;
   }
 }

@@ -17,9 +17,16 @@
 //    so that a copy that was cut short shows as unfinished. It may be asked for again, and then
 //    begins anew. What is there unfinished or corrupt is replaced; a complete copy with another
 //    content never is.
+//    A bad copy that stands in the way (`replaces`) is set aside first, under the action's name.
 //  - act(remove) looks for every copy in `needs` first, and fails where one is gone or has another
-//    stamp; so does it where the copy to remove has another stamp than the action says. It takes
-//    away what marks the copy as whole before anything else.
+//    stamp; so does it where the copy to remove has another stamp than the action says. With a name
+//    (`aside`) the copy is set aside as one step and shows in look().aside; without one it goes for
+//    good, what marks it as whole before anything else.
+//  - act(purge) looks for `needs` in the same way, and for what was set aside: it must still have
+//    the stamp that it had in its place. Only what the action names is removed.
+//  - A copy that holds anything but plain files below its own folder is `odd`, with the file's
+//  name;
+//    it is not read, and no action touches it.
 // Which faults it may show, all of which the policy survives
 //  - look() or act() fails; act() fails although it took effect; act() is cut short by a kill;
 //  - a copy is made with other bytes than it should have, and reported as good;

@@ -166,7 +166,9 @@ TEST(lifecycle, a_failed_removal_comes_again_later_and_delays_no_other) {
   for (ItemView& item : scene.look.items) item.copies.clear(), scene.good(item, "hot");
   // Three failures: 5, 10, then 20 s.
   for (const double ago : {60.0, 40.0, 19.0}) scene.failed("remove/hot/b", seconds(ago));
-  EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot a"));
+  EXPECT_THAT(scene.asked(two_places()), ElementsAre("alert  b", "remove hot a"))
+      << "after three a person is told";
+  scene.memory.alerted.insert("failing/remove/hot/b");
   scene.look.now += seconds(1.5);
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot b", "remove hot a"));
 }

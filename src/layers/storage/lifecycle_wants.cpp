@@ -11,6 +11,7 @@ namespace {
 using Run = std::vector<ItemState*>;  // from old to new
 
 CopyState state_of(const CopyView& copy, const ItemMemory* memory) {
+  if (!copy.odd.empty()) return CopyState::odd;
   if (!copy.complete) return CopyState::unfinished;
   if (!memory) return CopyState::unread;
   const auto fact = memory->copies.find(copy.place);

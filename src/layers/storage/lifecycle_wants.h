@@ -13,7 +13,7 @@
 
 namespace orrery::storage {
 
-enum class CopyState { absent, unfinished, unread, good, corrupt, conflict };
+enum class CopyState { absent, unfinished, unread, good, corrupt, conflict, odd };
 
 // An item with what is known of its copies, by the policy's order of places.
 struct ItemState {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/workload/model_math.h"
 #include "layers/training/stage_memory.h"
 #include "layers/training/stages.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::training {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/workload/model_math.h"
 #include "layers/training/stage_memory.h"
 #include "layers/training/test_support.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::training {
 namespace {

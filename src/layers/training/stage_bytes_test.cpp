@@ -1,10 +1,10 @@
 // Bytes of a stage tensor by tensor, by hand: gpt of 8 layers, 64 wide, 4 heads, 100 tokens.
 #include <gtest/gtest.h>
 
+#include "core/workload/model_math.h"
 #include "layers/training/memory.h"
 #include "layers/training/stage_memory.h"
 #include "layers/training/test_support.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::training {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "layers/training/test_support.h"
 #include "core/workload/model_math.h"
+#include "layers/training/test_support.h"
 
 namespace orrery::training {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/math.h"
-#include "layers/training/stages.h"
 #include "core/workload/model_math.h"
+#include "layers/training/stages.h"
 
 namespace orrery::training {
 namespace {

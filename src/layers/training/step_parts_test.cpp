@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "core/workload/model_math.h"
 #include "layers/training/step.h"
 #include "layers/training/test_support.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::training {
 namespace {

@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/workload/model_math.h"
 #include "layers/training/memory.h"
 #include "layers/training/search.h"
 #include "layers/training/step.h"
 #include "layers/training/test_support.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::training {
 namespace {

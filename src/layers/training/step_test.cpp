@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "layers/training/test_support.h"
 #include "core/workload/model_math.h"
+#include "layers/training/test_support.h"
 
 namespace orrery::training {
 namespace {

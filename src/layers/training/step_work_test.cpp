@@ -1,9 +1,9 @@
 // The work of a step that its clock is asked about, gradients added apart, and owners of states.
 #include <gtest/gtest.h>
 
+#include "core/workload/model_math.h"
 #include "layers/training/step.h"
 #include "layers/training/test_support.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::training {
 namespace {

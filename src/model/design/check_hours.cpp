@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/catalog/named_file.h"
 #include "model/design/checks.h"
 
 namespace orrery::design {
@@ -39,14 +40,14 @@ class HoursCheck {
 
   void read(const std::string& name, const std::string& path) {
     if (std::ranges::find(d_.local_hours, name, &LocalHours::path) != d_.local_hours.end()) return;
-    if (!read_file_) {
+    const auto text = catalog::named_file(read_file_, name);
+    if (!text) {
       return complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", name),
                              "no files are at hand in this place",
                              "leave `hours` out: the region's means of a year stand in"});
     }
-    const auto text = read_file_(name);
-    auto hours = text ? catalog::read_site_hours(*text, name)
-                      : Result<catalog::SiteHours>(std::unexpected(text.error()));
+    auto hours = *text ? catalog::read_site_hours(**text, name)
+                       : Result<catalog::SiteHours>(std::unexpected(text->error()));
     if (hours) {
       d_.local_hours.push_back({name, *std::move(hours)});
       return;

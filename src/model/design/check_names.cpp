@@ -9,6 +9,7 @@
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/catalog/config_json.h"
+#include "core/catalog/named_file.h"
 #include "model/design/checks.h"
 #include "model/design/names.h"
 #include "model/design/slurm_fleets.h"
@@ -18,6 +19,11 @@ namespace {
 
 // Of a Reed-Solomon code over bytes.
 constexpr int kMostShards = 255;
+
+ValueReader::Fault no_files(const std::string& name, const char* way_out) {
+  return {"design.no-files", fmt::format("`{}` cannot be read here", name),
+          "no files are at hand in this place", way_out};
+}
 
 class NameCheck {
  public:
@@ -458,14 +464,15 @@ class NameCheck {
     check_service(s, path, d_.places, v_);
   }
 
-  // A CSV that the design names, with the columns it needs; none after a complaint, or where no
-  // files are at hand.
+  // A CSV that the design names, with the columns it needs; none after a complaint, or if this
+  // place does not give the file, which is a fault where there is a `way_out` of it.
   std::optional<CsvTable> table_in(const std::string& name, std::vector<std::string_view> columns,
-                                   const std::string& path) {
-    if (!read_file_) return std::nullopt;
-    const auto text = read_file_(name);
+                                   const std::string& path, const char* way_out = nullptr) {
+    const auto text = catalog::named_file(read_file_, name);
+    if (!text && way_out) complain(path, no_files(name, way_out));
+    if (!text) return std::nullopt;
     auto table =
-        text ? CsvTable::parse(*text, name) : Result<CsvTable>(std::unexpected(text.error()));
+        *text ? CsvTable::parse(**text, name) : Result<CsvTable>(std::unexpected(text->error()));
     if (!table) {
       const Diagnostic& fault = table.error().front();
       complain(path, {"design.trace-file", fmt::format("`{}`: {}", name, fault.what), fault.why,
@@ -486,12 +493,8 @@ class NameCheck {
   void request_trace(Arrivals& a, const std::string& path) {
     constexpr std::string_view kMixes[] = {"", "chat", "code", "summary"};
     if (std::ranges::find(kMixes, a.trace) != std::end(kMixes)) return;
-    if (!read_file_) {
-      complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", a.trace),
-                      "no files are at hand in this place", "write chat, code or summary"});
-      return;
-    }
-    const auto table = table_in(a.trace, {"input_tokens", "output_tokens"}, path);
+    const auto table =
+        table_in(a.trace, {"input_tokens", "output_tokens"}, path, "write chat, code or summary");
     if (!table) return;
     double rows = 0, in = 0, out = 0;
     for (const CsvRow& row : table->rows()) {
@@ -563,14 +566,10 @@ class NameCheck {
 
 void NameCheck::local_model(const std::string& name, const std::string& path) {
   if (std::ranges::find(d_.local_models, name, &LocalModel::path) != d_.local_models.end()) return;
-  if (!read_file_) {
-    complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", name),
-                    "no files are at hand in this place", "name a model of the catalog"});
-    return;
-  }
-  const auto text = read_file_(name);
-  auto shape = text ? catalog::model_from_config_json(*text, name)
-                    : Result<catalog::ModelShape>(std::unexpected(text.error()));
+  const auto text = catalog::named_file(read_file_, name);
+  if (!text) return complain(path, no_files(name, "name a model of the catalog"));
+  auto shape = *text ? catalog::model_from_config_json(**text, name)
+                     : Result<catalog::ModelShape>(std::unexpected(text->error()));
   if (shape) {
     d_.local_models.push_back({name, *std::move(shape)});
     return;

@@ -96,7 +96,7 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "overrides the computed power usage effectiveness",
           .absent = "computed",
           .range = Range::at_least_one,
-          .moves = "draw_peak rises"});
+          .moves = "draw_nameplate rises"});
   v("climate", s.climate,
     Field{.doc = "climate of the PUE table; empty is the region's",
           .part = Part::climate,
@@ -163,7 +163,9 @@ void visit_fields(V& v, S& s) {
           .part = Part::accelerator,
           .moves = "step_time changes"});
   v("accelerators", s.accelerators,
-    Field{.doc = "how many; 0 is a CPU server", .absent = kAsNode, .moves = "draw_peak changes"});
+    Field{.doc = "how many; 0 is a CPU server",
+          .absent = kAsNode,
+          .moves = "draw_nameplate changes"});
   v("accelerators_per_host", s.accelerators_per_host,
     Field{.doc = "where a node is several hosts", .absent = "all of them", .moves = "emit slurm"});
   v("scale_up", s.scale_up,

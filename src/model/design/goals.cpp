@@ -33,7 +33,7 @@ constexpr GoalMetric kMetrics[] = {
     {"task_p99", kTime, "s", "worst service: whole tasks of its agents"},
     {"quality", kNumber, "", "share of right answers, worst service that says one"},
     {"queue_wait", kTime, "h", "mean wait of a job"},
-    {"power", kPower, "MW", "peak of all sites, IT and facility"},
+    {"power", kPower, "MW", "draw of all sites at nameplate, IT and facility"},
     {"rack_power", kPower, "kW", "of the fullest rack"},
     {"energy", DimensionOf<Joules>::value, "MWh", "of a year"},
     {"carbon", DimensionOf<GramsCo2>::value, "t", "of a year"},

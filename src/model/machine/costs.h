@@ -13,10 +13,10 @@
 
 #include "layers/compute/calibration.h"
 #include "layers/compute/power.h"
-#include "model/machine/links.h"
-#include "model/machine/models.h"
 #include "layers/serving/costs.h"
 #include "layers/training/costs.h"
+#include "model/machine/links.h"
+#include "model/machine/models.h"
 
 namespace orrery::machine {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "layers/cost/rental.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::machine {
 namespace {
 
-// The published rates are of nodes of eight.
-constexpr double kNodeOfRates = 8;
+using figures::assumptions::kNodeOfRates;
 
 // How often the market takes one node back.
 PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog,

@@ -17,6 +17,7 @@
 
 #include "core/base/quantity.h"
 #include "core/base/words.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/fleet.h"
 #include "model/machine/models.h"
 
@@ -33,8 +34,7 @@ struct SharedFault {
   PerSecond rate;  // of one such part
   int hosts = 1;   // on one
 };
-// Until it is replaced from the shelf, mean: assumed.
-inline constexpr Seconds kSharedRepair = hours(4);
+using figures::assumptions::kSharedRepair;
 
 struct FailureSource {
   PerSecond base;    // of one host of the common kind; no lemons, no spot

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
+#include "model/figures/assumptions.h"
+
 namespace orrery::machine {
 namespace {
 
-// Of a socket, where the design says nothing: eight channels of DDR5-4800, and 56 cores with AMX at
-// 1.8 GHz.
-constexpr BytesPerSecond kSocketMemory = gbytes_per_s(300);
-constexpr FlopsPerSecond kSocketProducts = tflops_per_s(200);
-constexpr Bytes kAssumedMemory = terabytes(2);
+using figures::assumptions::kHostMemory;
+using figures::assumptions::kSocketMemory;
+using figures::assumptions::kSocketProducts;
 
 // A host as a device that serves models. Its parameters are those of `cpu` in data/calibration.
 std::shared_ptr<const catalog::Accelerator> host_of(const design::FleetNode& node) {
@@ -19,7 +19,7 @@ std::shared_ptr<const catalog::Accelerator> host_of(const design::FleetNode& nod
   catalog::Accelerator a{.id = std::string(kHostDevice), .name = node.part.name};
   a.dense_peak[static_cast<std::size_t>(catalog::Dtype::bf16)] =
       node.matrix_rate.value_or(kSocketProducts * sockets);
-  a.memory = node.memory.value_or(kAssumedMemory);
+  a.memory = node.memory.value_or(kHostMemory);
   a.memory_bandwidth = node.memory_bandwidth.value_or(kSocketMemory * sockets);
   a.scaleup_link = "none";
   a.pcie_generation = 5;
@@ -67,6 +67,8 @@ std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Cat
   }
   return views;
 }
+
+int Fleet::hosts_per_node() const { return std::max(1, hosts / std::max(1, fleet->count)); }
 
 const Fleet* find_fleet(const std::vector<Fleet>& fleets, const std::string& name) {
   for (const Fleet& v : fleets) {

@@ -40,6 +40,9 @@ struct Fleet {
   const catalog::Accelerator* device() const { return accelerator() ? accelerator() : host.get(); }
   int devices() const { return accelerator() ? accelerators : hosts; }
 
+  // Hosts of one of its nodes: 18 of an NVL72.
+  int hosts_per_node() const;
+
   bool rented() const { return fleet->rent.has_value(); }
   const catalog::Accelerator* accelerator() const { return node.accelerator; }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/math.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::machine {
 
@@ -38,11 +39,8 @@ fabric::LinkHierarchy link_hierarchy(const Wiring& w,
   return l;
 }
 
-// Of an interval, where no row was measured on such a link or network: with it 80 % of the rows of
-// a system lie inside whose kind of network was left out with it (docs/models/collectives.md).
-constexpr double kUnmeasured = 4.5;
-// No row is of in-network sums, but their links and networks are those of rows. Assumption.
-constexpr double kInNetwork = 2;
+using figures::assumptions::kInNetworkSums;
+using figures::assumptions::kUnmeasuredLink;
 
 }  // namespace
 
@@ -90,7 +88,7 @@ CollectivePrediction Links::predict(const workload::CollectiveCall& call,
   const fabric::CollectiveParameters::Interval i = parameters_->interval(network, call.bytes);
   const bool in_network = p.detail.algorithm == fabric::CollectiveAlgorithm::sharp;
   const bool measured = fitted_ && !in_network;
-  const double wider = !fitted_ ? kUnmeasured : in_network ? kInNetwork : 1;
+  const double wider = !fitted_ ? kUnmeasuredLink : in_network ? kInNetworkSums : 1;
   const double t = p.detail.time.base();
   p.seconds = {.value = t,
                .low = t * math::exp(-i.low * wider),

@@ -5,7 +5,6 @@
 
 #include "layers/facility/node_power.h"
 #include "layers/facility/rack.h"
-#include "model/machine/tier_asks.h"
 
 namespace orrery::machine {
 
@@ -53,7 +52,7 @@ std::optional<facility::RackFit> rack_of(const Machine& m, const Fleet& f) {
 }
 
 int hosts_per_rack(const Fleet& f, const std::optional<facility::RackFit>& fit) {
-  const int hosts_per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  const int hosts_per_node = f.hosts_per_node();
   if (f.fleet->nodes_per_rack) return *f.fleet->nodes_per_rack * hosts_per_node;
   return std::max(1, fit ? fit->nodes : 1) * hosts_per_node;
 }
@@ -76,22 +75,20 @@ SharedParts shared_parts(const Machine& m, const Fleet& f) {
           .rack_limit = rack_limit(fit)};
 }
 
-namespace {
+BytesPerSecond reading_rate(const Machine& m, const Tier& tier, const Fleet& fleet) {
+  const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
+  const BytesPerSecond wires = m.storage_wires(fleet).per_node();
+  return !tier.per_node && wires > BytesPerSecond(0) ? min(rate, wires) : rate;
+}
 
-// How many servers a tier needs hangs on the steps it feeds, and those on the networks: the tiers
-// are built once more, for what the workloads ask of tiers that never bind.
-void size_by_asks(Machine& m) {
-  const std::vector<TierAsk> asks = asks_of(m);
-  if (asks.empty()) return;
+void size_tiers(Machine& m, const std::vector<TierAsk>& asks) {
   const design::Design& d = m.design();
   m.tiers = build_tiers(d, m.catalog(), m.fleets, asks);
   m.networks = build_networks(d, d.fabric, m.catalog(), m.fleets, m.tiers);
   lay_over(m.tiers, m.models().tiers);
 }
 
-}  // namespace
-
-Machine build_machine(design::Design design, const Models& models) {
+Machine lay_out(design::Design design, const Models& models) {
   Machine m{.wanted = std::make_shared<const design::Design>(std::move(design)), .knows = &models};
   const design::Design& d = m.design();
   m.sites = build_sites(d, m.catalog());
@@ -104,7 +101,6 @@ Machine build_machine(design::Design design, const Models& models) {
     add_shared_faults(m.failures.back(), f.fleet->failures, shared_parts(m, f));
   }
   m.ledger = open_ledger(d, m.fleets);
-  if (std::ranges::any_of(m.tiers, is_automatic)) size_by_asks(m);
   return m;
 }
 

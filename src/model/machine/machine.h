@@ -53,6 +53,15 @@ struct Machine {
 // What a host of the fleet hangs on.
 SharedParts shared_parts(const Machine& machine, const Fleet& fleet);
 
-Machine build_machine(design::Design design, const Models& models);
+// Returns the rate at which a host of the fleet reads from a tier: the tier's own, the line's and
+// the host's wires'.
+BytesPerSecond reading_rate(const Machine& machine, const Tier& tier, const Fleet& fleet);
+
+// Lays out all but what depends on the workloads: tiers whose servers the design leaves open have
+// their least. jobs::build_machine builds the whole machine.
+Machine lay_out(design::Design design, const Models& models);
+// Builds tiers whose servers the design leaves open, and the networks that join them, for what the
+// workloads ask of them.
+void size_tiers(Machine& machine, const std::vector<TierAsk>& asks);
 
 }  // namespace orrery::machine

@@ -28,6 +28,29 @@ void take_table(const catalog::Knowledge& knowledge, std::string_view path,
 
 }  // namespace
 
+Result<std::vector<compute::CalibrationValue>> read_kernel_values(const CsvTable& table) {
+  std::vector<compute::CalibrationValue> values;
+  Diagnostics faults;
+  for (const CsvRow& row : table.rows()) {
+    const auto value = table.number(row, "value");
+    compute::CalibrationValue v{.accelerator = std::string(table.text(row, "accelerator")),
+                                .library = std::string(table.text(row, "library")),
+                                .dtype = std::string(table.text(row, "dtype")),
+                                .parameter = std::string(table.text(row, "parameter")),
+                                .value = value.value_or(0)};
+    if (!value || v.accelerator.empty() || v.parameter.empty()) {
+      faults.push_back({.code = "calibration.row",
+                        .place = {table.file(), row.line, 1},
+                        .what = "a parameter row names an accelerator, a parameter and a number",
+                        .fix = "`orrery calibrate PROBE.csv` writes such a file"});
+      continue;
+    }
+    values.push_back(std::move(v));
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return values;
+}
+
 Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge) {
   const catalog::Knowledge& k = *knowledge;
   Models m{.knowledge = std::move(knowledge)};

@@ -13,11 +13,11 @@
 #include "layers/fabric/collective_parameters.h"
 #include "layers/failure/causes.h"
 #include "layers/failure/rates.h"
-#include "model/machine/tier.h"
 #include "layers/serving/engine.h"
 #include "layers/storage/dataset.h"
 #include "layers/storage/guidance.h"
 #include "layers/training/calibration.h"
+#include "model/machine/tier.h"
 
 namespace orrery::machine {
 
@@ -41,5 +41,9 @@ struct Models {
 Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge);
 // From the files of data/, as embedded_files() has them.
 Result<Models> load_models(std::span<const catalog::EmbeddedFile> files);
+
+// Kernel parameters that `orrery calibrate` wrote for the reader's own machine. A row that names no
+// accelerator or parameter, or has no number, is a fault, as in the shipped files.
+Result<std::vector<compute::CalibrationValue>> read_kernel_values(const CsvTable& table);
 
 }  // namespace orrery::machine

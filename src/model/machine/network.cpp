@@ -7,20 +7,18 @@
 
 #include "layers/fabric/bill.h"
 #include "layers/fabric/hazards.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::machine {
 namespace {
 
-// Storage ports of a node where neither the design nor the catalog gives them: one dual-port card.
-constexpr int kStoragePorts = 2;
-constexpr int kManagementPorts = 1;
-// RJ45 carries this; a management network has copper cables (DGX SuperPOD H100 RA, table 8).
-constexpr BytesPerSecond kFastestCopper = gbits_per_s(10);
+using figures::assumptions::kFastestCopper;
+using figures::assumptions::kManagementPorts;
+using figures::assumptions::kManagementRate;
+using figures::assumptions::kManagerPorts;
+using figures::assumptions::kStoragePorts;
 // A storage server hangs on two leaves by half a port each: a port of a switch splits in two.
 constexpr std::int64_t kServerPorts = 1;
-constexpr BytesPerSecond kManagementRate = gbits_per_s(1);
-// A pair of UFM-like managers takes four leaf ports of an InfiniBand fabric (DGX SuperPOD H100 RA).
-constexpr int kManagerPorts = 4;
 
 // A port splits into its lanes, eight at the most; slower endpoints waste what is left of one.
 constexpr double kMostBreakout = 8;
@@ -54,12 +52,12 @@ struct Endpoints {
 };
 
 std::int64_t hosts_with_spares(const Fleet& f) {
-  const int per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  const int per_node = f.hosts_per_node();
   return (std::int64_t{f.fleet->count} + f.fleet->spares) * per_node;
 }
 
 int nics_of_host(const Fleet& f) {
-  const int hosts = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  const int hosts = f.hosts_per_node();
   return (f.node.part.compute_nics + hosts - 1) / hosts;
 }
 

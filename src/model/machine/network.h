@@ -19,9 +19,9 @@
 
 #include "core/base/diagnostic.h"
 #include "core/catalog/catalog.h"
-#include "model/design/design.h"
 #include "layers/fabric/pause_fluid.h"
 #include "layers/fabric/topology.h"
+#include "model/design/design.h"
 #include "model/machine/fleet.h"
 #include "model/machine/tier.h"
 

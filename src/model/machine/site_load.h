@@ -8,6 +8,7 @@
 #include "layers/facility/clean_hours.h"
 #include "layers/facility/cooling_loop.h"
 #include "layers/facility/site_power.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/machine.h"
 
 namespace orrery::machine {
@@ -24,14 +25,10 @@ struct SiteLoad {
 
 SiteLoad load_of(const Machine& machine, std::size_t site);
 
-// How far a mean draw may be off, either way; docs/models/power.md: residue of the phase model on
-// the measured training nodes.
-inline constexpr double kMeanPowerSpread = 0.11;
-// And the grid's mean of a year.
-inline constexpr double kGridSpread = 0.15;
+using figures::assumptions::kGridSpread;
+using figures::assumptions::kMeanPowerSpread;
+using figures::assumptions::kOutageLength;
 
-// Of an outage of the utility, mean, where the design does not say: assumed.
-inline constexpr Seconds kOutageLength = hours(1);
 // What carries the heat of so much IT, as the design has it or by default.
 facility::CoolingPlant cooling_plant(const design::Site& site, Watts heat);
 

@@ -5,50 +5,34 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/design/names.h"
-#include "model/machine/tier_size.h"
 #include "layers/storage/economics.h"
+#include "model/design/names.h"
+#include "model/figures/assumptions.h"
+#include "model/machine/tier_size.h"
 
 namespace orrery::machine {
 namespace {
 
-// Creations a second of one metadata server of a parallel file system, and of an object store's
-// index as one client pool sees it. Assumed, of the order that vendors quote for small files; a
-// design that knows its own gives metadata.creates.
-constexpr PerSecond kCreatesParallelFs{20'000};
-constexpr PerSecond kCreatesObject{3'500};  // S3: 3,500 PUT a second and prefix
-constexpr PerSecond kCreatesNfs{5'000};
-constexpr PerSecond kCreatesLocal{50'000};
+using figures::assumptions::kCreatesLocal;
+using figures::assumptions::kCreatesNfs;
+using figures::assumptions::kCreatesObject;
+using figures::assumptions::kCreatesParallelFs;
+using figures::assumptions::kErrorDeviceRates;
+using figures::assumptions::kErrorGivenRates;
+using figures::assumptions::kFetchedMedia;
+using figures::assumptions::kFirstByteFile;
+using figures::assumptions::kFirstByteLocal;
+using figures::assumptions::kFirstByteObject;
+using figures::assumptions::kNodeDrive;
+using figures::assumptions::kServiceDirect;
+using figures::assumptions::kServiceFile;
+using figures::assumptions::kServiceLocal;
+using figures::assumptions::kServiceObject;
+using figures::assumptions::kStorageRoundTrip;
+using figures::assumptions::kStreamFile;
+using figures::assumptions::kStreamObject;
+using figures::assumptions::kStreams;
 
-// S3's first byte is recalled as 100 to 200 ms: of a store that is rented, or of which nothing is
-// known. Of a store of one's own it is that of its devices and of the gateway before them.
-constexpr Seconds kFirstByteObject = milliseconds(100);
-constexpr Seconds kFirstByteFile = milliseconds(1);
-constexpr Seconds kFirstByteLocal = microseconds(100);
-
-// One stream of an object store, of a file system client, of a local drive.
-constexpr BytesPerSecond kStreamObject = gbytes_per_s(0.1);
-constexpr BytesPerSecond kStreamFile = gbytes_per_s(2);
-constexpr int kStreams = 64;
-
-// Software of client and server about one request, beside what a device or an appliance publishes:
-// assumed. RDMA without the kernel, a local file, a file system or NFS that serves bare drives.
-constexpr Seconds kServiceDirect = microseconds(10);
-constexpr Seconds kServiceLocal = microseconds(15);
-constexpr Seconds kServiceFile = microseconds(100);
-// A gateway of an object store with its index: radosgw 16.2 on loopback reads 4 KiB in 2.1 ms, one
-// client, its disk's time among them.
-constexpr Seconds kServiceObject = milliseconds(2);
-// Two switches and as many adapters, there and back: assumed.
-constexpr Seconds kRoundTrip = microseconds(5);
-
-// Half of the interval of a tier's rates: runs on one tier differ by 12 % (checkpoint_truth.csv);
-// what its devices would give is further off.
-constexpr double kErrorGiven = 0.12;
-constexpr double kErrorDevice = 0.25;
-
-// Drives in a node whose row gives only their capacity: U.2 of 3.84 TB, eight in a DGX.
-constexpr Bytes kNodeDrive = terabytes(3.84);
 // Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
 constexpr const char* kNodeDevice = "tlc-gen4";
 // What a metadata service runs on: a plain server.
@@ -95,7 +79,7 @@ void fill_access(Tier& v, const catalog::Catalog& catalog) {
   } else {
     const bool is_bare = storage::form_of(*device) == storage::DeviceForm::drive;
     q.media = *device->read_latency;
-    q.network = v.per_node ? Seconds(0) : kRoundTrip;
+    q.network = v.per_node ? Seconds(0) : kStorageRoundTrip;
     q.service = is_direct    ? kServiceDirect
                 : v.per_node ? kServiceLocal
                 : !is_bare   ? Seconds(0)
@@ -146,7 +130,7 @@ void fill_rates(Tier& v) {
   if (t.write && !t.read && !v.device) v.read = *t.write * 2;
   if (v.rates_given && t.servers) hold_by_servers(v);
   if (v.rates_given) v.rate_basis = "the design";
-  v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
+  v.rate_error = v.rates_given ? kErrorGivenRates : kErrorDeviceRates;
 }
 
 void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::Catalog& catalog) {
@@ -155,8 +139,7 @@ void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::
   for (const Fleet& f : fleets) {
     if (v.device == nullptr || f.node.part.local_nvme.value_or(Bytes(0)) <= Bytes(0)) continue;
     // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
-    const Bytes of_host =
-        *f.node.part.local_nvme / std::max(1, f.hosts / std::max(1, f.fleet->count));
+    const Bytes of_host = *f.node.part.local_nvme / f.hosts_per_node();
     v.devices = std::max(1.0, of_host / kNodeDrive);
     v.capacity = max(v.capacity, of_host);
     v.read = max(v.read, v.device->read * v.devices);
@@ -274,8 +257,6 @@ Seconds latency_target(design::Tier tier) {
 }
 
 Seconds mount_time(const Tier& tier) {
-  // Media slower than this to answer are not in a drive.
-  constexpr Seconds kFetchedMedia = seconds(1);
   const auto latency = tier.device ? tier.device->read_latency : std::nullopt;
   return latency && *latency >= kFetchedMedia ? *latency : Seconds(0);
 }

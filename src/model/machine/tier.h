@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "core/catalog/catalog.h"
-#include "model/design/design.h"
-#include "model/machine/fleet.h"
 #include "layers/storage/gpu_path.h"
 #include "layers/storage/tier_sizing.h"
+#include "model/design/design.h"
+#include "model/figures/assumptions.h"
+#include "model/machine/fleet.h"
 
 namespace orrery::machine {
 
-// What latencies are told of, as drives and file systems publish theirs.
-inline constexpr Bytes kLatencyRequest = kib(4);
+using figures::assumptions::kLatencyRequest;
 
 // Something that a workload wants of a tier.
 struct TierAsk {

@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "layers/storage/checkpoint.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::machine {
 namespace {
 
-// Two sockets of 32: assumed, of a server that a design puts drives into.
-constexpr int kServerCores = 64;
-// Drives in a server that the planner chooses.
-constexpr int kServerDrives = 24;
+using figures::assumptions::kServerCores;
+using figures::assumptions::kServerDrives;
 // An object node of the catalog holds 24 disks of this kind, and says so in its name.
 constexpr const char* kNodeDisk = "hdd-cmr24";
 

@@ -39,7 +39,7 @@ double steps_of(const plan::TrainView& t) {
 // page cache answers.
 void add_dataset(YamlWriter& yaml, const plan::TrainView& t, const std::string& name,
                  std::int64_t batch) {
-  const machine::FeedPlan& feed = t.feed;
+  const jobs::FeedPlan& feed = t.feed;
   const double per_file = std::max(1.0, std::floor(feed.object / feed.sample));
   const double taken = steps_of(t) * static_cast<double>(batch) * t.accelerators;
   const bool is_text = t.train->dataset.kind == design::DataKind::text;
@@ -52,7 +52,7 @@ void add_dataset(YamlWriter& yaml, const plan::TrainView& t, const std::string& 
 
 void add_checkpoint(YamlWriter& yaml, const plan::TrainView& t, const std::string& name) {
   if (!t.checkpoint || t.checkpoint->first == nullptr) return;
-  const machine::SavePlan& save = *t.checkpoint;
+  const jobs::SavePlan& save = *t.checkpoint;
   const machine::Tier& to = save.safe ? *save.safe : *save.first;
   yaml.begin("checkpoint")
       .text("checkpoint_folder", "/mnt/" + to.label + "/dlio/" + name + "-save");

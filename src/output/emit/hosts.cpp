@@ -38,7 +38,7 @@ Result<std::vector<HostFleet>> fleets_of(const plan::Review& review, HostsOf whi
                      {"the fleet", design::place_of(review.design(), view.path + ".name")});
     if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
     HostFleet f{.view = &view};
-    f.hosts_per_node = std::max(1, view.hosts / std::max(1, view.fleet->count));
+    f.hosts_per_node = view.hosts_per_node();
     f.in_service = view.hosts;
     f.spares = view.fleet->spares * f.hosts_per_node;
     f.digits = digits_of(f.hosts());
@@ -146,8 +146,7 @@ class TreeBuilder {
     const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
     const auto nodes =
         static_cast<std::size_t>(v.fleet->count) + static_cast<std::size_t>(v.fleet->spares);
-    const auto per_node =
-        static_cast<std::size_t>(std::max(1, v.hosts / std::max(1, v.fleet->count)));
+    const auto per_node = static_cast<std::size_t>(v.hosts_per_node());
     for (std::size_t n = 0; n < nodes && mine != hosts_.fleets.end(); ++n) {
       const std::size_t at = (port + n * per_node * ports) / rails;
       Seat seat = seats[std::min(at, seats.size() - 1)];

@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "model/design/names.h"
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/object_store.h"
@@ -15,9 +16,7 @@
 namespace orrery::emit {
 namespace {
 
-// Drivers keep a little of the memory that the data sheet gives; a bound at 95 % of it still tells
-// 80 GB from 94.
-constexpr double kMemoryPromised = 0.95;
+using figures::assumptions::kPodMemoryShare;
 
 // The extended resource by which a vendor's device plugin counts whole devices.
 std::string resource_of(const catalog::Accelerator& part) {
@@ -156,7 +155,7 @@ std::string quantity_gib(Bytes size) {
 }
 
 std::string device_class(const catalog::Accelerator& part) {
-  return "gpu-" + lowered(quantity_gib(part.memory * kMemoryPromised));
+  return "gpu-" + lowered(quantity_gib(part.memory * kPodMemoryShare));
 }
 
 std::string mig_class(const std::string& profile) {

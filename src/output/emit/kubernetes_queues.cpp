@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/stamp.h"
@@ -14,10 +15,8 @@ namespace {
 
 constexpr std::string_view kKueue = "kueue.x-k8s.io/v1beta2";
 constexpr std::string_view kTopology = "fabric";
-// Memory of a host of which nothing is known, for each core. An assumption.
-constexpr Bytes kMemoryPerCore = gib(8);
-// What the kubelet, the driver's pods and the system keep of a host. An assumption.
-constexpr double kForPods = 0.95;
+using figures::assumptions::kPodMemoryShare;
+using figures::assumptions::kQueueMemoryPerCore;
 
 std::vector<std::string> covered(const KubePlan& plan) {
   std::set<std::string> names;
@@ -36,10 +35,10 @@ std::string quota(const KubePlan& plan, std::size_t f, const std::string& resour
   const auto part = [share](double all) {
     return static_cast<long long>(std::floor(all * share + 1e-9));
   };
-  if (resource == "cpu") return std::to_string(part(hosts * fleet.shape.cores() * kForPods));
+  if (resource == "cpu") return std::to_string(part(hosts * fleet.shape.cores() * kPodMemoryShare));
   if (resource == "memory") {
-    const Bytes host = fleet.shape.memory.value_or(kMemoryPerCore * fleet.shape.cores());
-    return quantity_gib(host * (hosts * kForPods * share));
+    const Bytes host = fleet.shape.memory.value_or(kQueueMemoryPerCore * fleet.shape.cores());
+    return quantity_gib(host * (hosts * kPodMemoryShare * share));
   }
   const auto at = fleet.resources.find(resource);
   return std::to_string(at == fleet.resources.end() ? 0 : part(hosts * at->second));

@@ -11,12 +11,12 @@
 #include <cmath>
 #include <set>
 
+#include "core/workload/adapters.h"
+#include "layers/serving/adapters.h"
 #include "model/design/names.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/stamp.h"
-#include "layers/serving/adapters.h"
-#include "core/workload/adapters.h"
 
 namespace orrery::emit {
 namespace {

@@ -79,7 +79,7 @@ void read_model(const MegatronArguments& a, catalog::ModelShape& m) {
   m.v_head_dim = a.number("v-head-dim").value_or(128);
 }
 
-void read_layout(const MegatronArguments& a, const catalog::ModelShape& m, machine::LayoutWish& w) {
+void read_layout(const MegatronArguments& a, const catalog::ModelShape& m, jobs::LayoutWish& w) {
   w.tp = a.whole("tensor-model-parallel-size").value_or(1);
   w.pp = a.whole("pipeline-model-parallel-size").value_or(1);
   w.cp = a.whole("context-parallel-size").value_or(1);
@@ -100,7 +100,7 @@ void read_layout(const MegatronArguments& a, const catalog::ModelShape& m, machi
 
 }  // namespace
 
-Result<machine::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file) {
+Result<jobs::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file) {
   const MegatronArguments a = arguments_of(text);
   Diagnostics faults;
   for (const char* name :
@@ -115,7 +115,7 @@ Result<machine::TrainingQuery> query_from_megatron(std::string_view text, const 
                       .fix = fmt::format("add --{} N", name)});
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  machine::TrainingQuery q;
+  jobs::TrainingQuery q;
   read_model(a, q.model);
   read_layout(a, q.model, q.layout);
   q.sequence = *a.number("seq-length");

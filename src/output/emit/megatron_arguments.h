@@ -8,11 +8,11 @@
 
 #include <string_view>
 
-#include "model/machine/predict_training.h"
+#include "model/jobs/predict_training.h"
 
 namespace orrery::emit {
 
 // Everything but accelerator, device count and network, which no argument tells.
-Result<machine::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file);
+Result<jobs::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file);
 
 }  // namespace orrery::emit

@@ -4,9 +4,9 @@
 
 #include "model/design/edit.h"
 #include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/slurm.h"
-#include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 
 namespace orrery::emit {

@@ -7,23 +7,23 @@
 #include "core/base/math.h"
 #include "core/base/probability.h"
 #include "core/base/text.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/sections.h"
 #include "plan/plan/verdict.h"
 
 namespace orrery::emit {
 namespace {
 
+using figures::FigureId;
+
 constexpr double kSecondsPerDay = 86'400;
 constexpr double kDaysPerMonth = 30;
 // A wait of which one job in ten exceeds.
 constexpr double kTail = 0.1;
-// Share of time for which a run may be short of nodes, as failure/spares.h takes it.
-constexpr double kShortfall = 0.01;
+using figures::assumptions::kShortfallAllowed;
 constexpr int kSparesMax = 10'000;
-// Latencies of a request are defaults by kind of store where the design gives none.
-constexpr double kLatencySpread = 0.5;
-// Hit rates of the cache model against replayed traces, docs/models/storage.md.
-constexpr double kHitSpread = 0.05;
+using figures::assumptions::kHitSpread;
+using figures::assumptions::kLatencySpread;
 
 class Values {
  public:
@@ -35,12 +35,12 @@ class Values {
   }
 
   // A figure of the review, times `factor`, under the metric's name; nothing where there is none.
-  void figure(std::string metric, std::string help, MetricLabels labels, machine::Layer layer,
-              std::string_view id, std::string_view section, double factor = 1) {
-    for (const machine::Section& s : sections_) {
-      if (s.layer != layer || s.name != section) continue;
-      for (const machine::Figure& f : s.figures) {
-        if (f.id != id) continue;
+  void figure(std::string metric, std::string help, MetricLabels labels, FigureId id,
+              std::string_view section, double factor = 1, std::string_view of = {}) {
+    for (const figures::Section& s : sections_) {
+      if (s.layer != kind_of(id).layer || s.name != section) continue;
+      for (const figures::Figure& f : s.figures) {
+        if (f.kind != id || f.of != of) continue;
         return add(std::move(metric), std::move(help), std::move(labels), f.estimate * factor);
       }
     }
@@ -52,7 +52,7 @@ class Values {
   }
 
  private:
-  std::vector<machine::Section> sections_;
+  std::vector<figures::Section> sections_;
   std::vector<PlannedValue> all_;
 };
 
@@ -64,10 +64,10 @@ void add_fleet(Values& values, const machine::Fleet& f) {
   values.add("gpus", "Accelerators of a fleet in service.", labels,
              exact(f.accelerators, Basis::derived, reference));
   if (has_dcgm(f)) {
-    values.figure("gpu_power_limit_watts", "Power limit of one GPU.", labels,
-                  machine::Layer::compute, "power_limit", f.fleet->name);
+    values.figure("gpu_power_limit_watts", "Power limit of one GPU.", labels, FigureId::power_limit,
+                  f.fleet->name);
     values.figure("fleet_gpu_limit_watts", "Power limit of all GPUs of a fleet.", labels,
-                  machine::Layer::compute, "power_limit", f.fleet->name, f.accelerators);
+                  FigureId::power_limit, f.fleet->name, f.accelerators);
   }
 }
 
@@ -85,7 +85,7 @@ void add_time_shares(Values& values, const plan::TrainView& t) {
 }
 
 // Published node rates differ between fleets; the range is theirs.
-Estimate with_rate_range(double rate, const machine::FailurePlan& f) {
+Estimate with_rate_range(double rate, const jobs::FailurePlan& f) {
   return {.value = rate,
           .low = rate * (f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1),
           .high = rate * std::max(1.0, f.rate_high),
@@ -96,19 +96,18 @@ Estimate with_rate_range(double rate, const machine::FailurePlan& f) {
 void add_train(Values& values, const plan::TrainView& t) {
   const MetricLabels labels = {{"workload", t.label}};
   values.figure("goodput_ratio", "Share of wall time that becomes training.", labels,
-                machine::Layer::failure, "goodput", t.label);
-  values.figure("step_time_seconds", "Time of one training step.", labels, machine::Layer::training,
-                "step_time", t.label);
+                FigureId::goodput, t.label);
+  values.figure("step_time_seconds", "Time of one training step.", labels, FigureId::step_time,
+                t.label);
   values.figure("useful_units_per_second", "Tokens or samples a second, at goodput.", labels,
-                machine::Layer::training, "useful_rate", t.label);
-  values.figure("mfu_ratio", "Model FLOP utilisation of a step.", labels, machine::Layer::training,
-                "mfu", t.label);
+                t.model ? FigureId::useful_rate : FigureId::useful_samples, t.label);
+  values.figure("mfu_ratio", "Model FLOP utilisation of a step.", labels, FigureId::mfu, t.label);
   values.figure("checkpoint_interval_seconds", "Time between two saves.", labels,
-                machine::Layer::storage, "interval", t.label + " checkpoint");
+                FigureId::interval, t.label + " checkpoint");
   values.figure("restart_seconds", "From a failure to useful work again.", labels,
-                machine::Layer::failure, "restart", t.label);
-  values.figure("gpu_power_watts", "Mean draw of one GPU in a step.", labels,
-                machine::Layer::compute, "draw_" + t.label, t.fleet->fleet->name);
+                FigureId::restart, t.label);
+  values.figure("gpu_power_watts", "Mean draw of one GPU in a step.", labels, FigureId::draw,
+                t.fleet->fleet->name, 1, t.label);
   add_time_shares(values, t);
   const double per_day = t.failure.mtbf > Seconds(0) ? kSecondsPerDay / t.failure.mtbf.base() : 0;
   values.add("failures_per_day", "Failures that interrupt a workload, in a day.", labels,
@@ -143,13 +142,13 @@ void add_tier(Values& values, const machine::Tier& v) {
   const MetricLabels labels = {{"tier", v.label}};
   const std::string section = v.label + " tier";
   values.figure("tier_read_bytes_per_second",
-                "Read rate of a tier (of one node where it is local).", labels,
-                machine::Layer::storage, "read", section);
+                "Read rate of a tier (of one node where it is local).", labels, FigureId::read,
+                section);
   values.figure("tier_write_bytes_per_second",
-                "Write rate of a tier (of one node where it is local).", labels,
-                machine::Layer::storage, "write", section);
-  values.figure("tier_capacity_bytes", "Usable capacity of a tier.", labels,
-                machine::Layer::storage, "capacity", section);
+                "Write rate of a tier (of one node where it is local).", labels, FigureId::write,
+                section);
+  values.figure("tier_capacity_bytes", "Usable capacity of a tier.", labels, FigureId::capacity,
+                section);
   const bool given = v.tier->first_byte.has_value();
   values.add("tier_latency_seconds", "Time to the first byte of a read.", labels,
              within(v.first_byte.base(), kLatencySpread, kLatencySpread,
@@ -195,7 +194,7 @@ void add_spares(Values& values, const plan::Review& review) {
   for (const plan::TrainView& t : review.trains) {
     if (!t.feasible() || t.fleet->rented()) continue;
     int k = 0;
-    while (k < kSparesMax && poisson_above(k, t.failure.mean_in_repair) >= kShortfall) ++k;
+    while (k < kSparesMax && poisson_above(k, t.failure.mean_in_repair) >= kShortfallAllowed) ++k;
     needed += k;
     in_repair += t.failure.mean_in_repair;
     const double rate = t.failure.node_rate.base() * kSecondsPerDay * kDaysPerMonth;
@@ -211,10 +210,10 @@ void add_spares(Values& values, const plan::Review& review) {
 void add_site(Values& values, const plan::SiteView& s) {
   if (!s.has_machines()) return;
   const MetricLabels labels = {{"site", s.site->name}};
-  values.figure("site_it_watts", "Mean draw of a site's machines.", labels,
-                machine::Layer::facility, "it_mean", s.site->name);
-  values.figure("site_pue_factor", "Power usage effectiveness.", labels, machine::Layer::facility,
-                "pue", s.site->name);
+  values.figure("site_it_watts", "Mean draw of a site's machines.", labels, FigureId::it_mean,
+                s.site->name);
+  values.figure("site_pue_factor", "Power usage effectiveness.", labels, FigureId::pue,
+                s.site->name);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include "model/design/templates.h"
 #include "model/design/write_design.h"
-#include "output/emit/file.h"
 #include "model/machine/known_fixture.h"
+#include "output/emit/file.h"
 #include "plan/plan/review.h"
 
 namespace orrery::emit {

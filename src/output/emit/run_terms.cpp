@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::emit {
 namespace {
 
-// What a save needs beside its write: the barrier, the metadata, a slow rank. An assumption.
-constexpr Seconds kSaveMargin = seconds(60);
-constexpr Seconds kSaveUsual = seconds(300);  // where the plan has no checkpoint
+using figures::assumptions::kSaveMargin;
+using figures::assumptions::kSaveUsual;
 
 std::string in_seconds(Seconds t) { return significant(t / seconds(1), 4); }
 
@@ -30,7 +30,7 @@ std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   };
   if (train.feed.known) add_profile("ORRERY_DATA_PROFILE", train.feed.tier);
   if (!train.checkpoint) return all;
-  const machine::SavePlan& c = *train.checkpoint;
+  const jobs::SavePlan& c = *train.checkpoint;
   const long steps = std::max(1L, std::lround(c.interval / train.step.step));
   all.push_back({"ORRERY_CHECKPOINT_INTERVAL_S", in_seconds(c.interval)});
   all.push_back({"ORRERY_CHECKPOINT_STEPS", std::to_string(steps)});

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "model/machine/partitions.h"
 #include "output/emit/escape.h"
 #include "output/emit/object_store.h"
 #include "output/emit/slurm_parts.h"
-#include "model/machine/partitions.h"
 
 namespace orrery::emit {
 namespace {

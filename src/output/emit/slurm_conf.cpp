@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/figures/assumptions.h"
 #include "output/emit/slurm_parts.h"
 #include "output/emit/stamp.h"
 
 namespace orrery::emit {
 namespace {
 
-// Memory that kernel, firmware and the node's services keep: an assumption; `slurmd -C` tells.
-constexpr double kMemoryForJobs = 0.95;
+using figures::assumptions::kPodMemoryShare;
+using figures::assumptions::kQuickDetection;
 // Slurm's own default of a job without a limit is the partition's; a backfill that knows no end
 // times cannot fill. A day is a guess that users are meant to better.
 constexpr std::string_view kDefaultTime = "1-00:00:00";
@@ -24,7 +25,6 @@ constexpr double kTimeoutOfDetection = 0.75;
 // and DOWN comes in the third round of questions: quick detection wants a short one. With both a
 // job of a killed slurmd runs again within 15 s (tests/recovery_live_test).
 constexpr int kMessageTimeoutQuick = 3;
-constexpr Seconds kQuickDetection = seconds(20);
 
 std::string key(std::string_view name, std::string_view value) {
   return fmt::format("{}={}\n", name, value);
@@ -116,7 +116,7 @@ bool memory_is_known(const SlurmPlan& plan) {
 }
 
 long long memory_mib(const HostShape& shape) {
-  return static_cast<long long>(*shape.memory * kMemoryForJobs / mib(1));
+  return static_cast<long long>(*shape.memory * kPodMemoryShare / mib(1));
 }
 
 constexpr std::string_view kTimeoutNote =

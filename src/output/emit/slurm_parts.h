@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "layers/facility/power_admission.h"
 #include "output/emit/host_shape.h"
 #include "output/emit/hosts.h"
 #include "output/emit/slurm.h"
-#include "layers/facility/power_admission.h"
 
 namespace orrery::emit {
 

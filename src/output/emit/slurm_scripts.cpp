@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "model/design/names.h"
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/object_store.h"
 #include "output/emit/run_terms.h"
@@ -18,9 +19,7 @@
 namespace orrery::emit {
 namespace {
 
-// A run longer than this is cut into pieces that requeue themselves: a job that holds its nodes for
-// weeks keeps maintenance out.
-constexpr Seconds kLongestWall = hours(24 * 7);
+using figures::assumptions::kLongestWall;
 constexpr double kSignalMost = 65535;  // Slurm's limit of --signal
 
 struct FleetHealth {

@@ -118,7 +118,7 @@ TEST(SlurmScripts, OneSwitchHoldsARunOfFour) {
 
 TEST(SlurmScripts, ARunThatShrinks) {
   const auto r = planned_rows();
-  r->review->trains.front().elastic = machine::ElasticPlan{.unit_hosts = 2, .units = 7, .least = 3};
+  r->review->trains.front().elastic = jobs::ElasticPlan{.unit_hosts = 2, .units = 7, .least = 3};
   r->review->trains.front().hosts = 14;
   const std::string text = text_of(rows_files(*r), "submit-words.sh");
   EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=6-14\n"));

@@ -183,14 +183,14 @@ const std::string kLeast =
     "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
     "--micro-batch-size 3 ";
 
-machine::TrainingQuery asked(const std::string& rest) {
+jobs::TrainingQuery asked(const std::string& rest) {
   const auto q = query_from_megatron(kLeast + rest, "f");
   EXPECT_TRUE(q) << rest;
-  return q ? *q : machine::TrainingQuery{};
+  return q ? *q : jobs::TrainingQuery{};
 }
 
 TEST(Megatron, WhatIsNotSaidIsMegatronsDefault) {
-  const machine::TrainingQuery q = asked("");
+  const jobs::TrainingQuery q = asked("");
   EXPECT_EQ(q.model.id, "megatron");
   EXPECT_EQ(q.model.layers, 24);
   EXPECT_EQ(q.model.hidden, 1024);
@@ -223,7 +223,7 @@ TEST(Megatron, WhatIsNotSaidIsMegatronsDefault) {
 }
 
 TEST(Megatron, ArgumentsOfTheModel) {
-  const machine::TrainingQuery q = asked(
+  const jobs::TrainingQuery q = asked(
       "--group-query-attention --num-query-groups 4 --kv-channels 96 --swiglu --ffn-hidden-size "
       "3000 --vocab-size 100 --padded-vocab-size 128 --untie-embeddings-and-output-weights "
       "--num-experts 8 --moe-ffn-hidden-size 700 --mtp-num-layers 1 "
@@ -246,14 +246,14 @@ TEST(Megatron, ArgumentsOfTheModel) {
 }
 
 TEST(Megatron, LatentAttention) {
-  const machine::TrainingQuery usual = asked("--multi-latent-attention");
+  const jobs::TrainingQuery usual = asked("--multi-latent-attention");
   EXPECT_EQ(usual.model.attention, catalog::AttentionKind::mla);
   EXPECT_EQ(usual.model.q_lora_rank, 0);
   EXPECT_EQ(usual.model.kv_lora_rank, 32);
   EXPECT_EQ(usual.model.qk_nope_dim, 128);
   EXPECT_EQ(usual.model.qk_rope_dim, 64);
   EXPECT_EQ(usual.model.v_head_dim, 128);
-  const machine::TrainingQuery own = asked(
+  const jobs::TrainingQuery own = asked(
       "--multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 96 "
       "--qk-pos-emb-head-dim 48 --v-head-dim 80");
   EXPECT_EQ(own.model.q_lora_rank, 1536);
@@ -264,7 +264,7 @@ TEST(Megatron, LatentAttention) {
 }
 
 TEST(Megatron, ArgumentsOfTheLayout) {
-  const machine::TrainingQuery q = asked(
+  const jobs::TrainingQuery q = asked(
       "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 --context-parallel-size 8 "
       "--expert-model-parallel-size 16 --num-layers-per-virtual-pipeline-stage 2 "
       "--sequence-parallel --use-distributed-optimizer --recompute-granularity full "

@@ -10,13 +10,13 @@ Document document_of(const calc::Calculation& c) {
   d.heading(1, c.question);
   d.paragraph(c.answer);
   Table t{.flush_right = {false, true, false, false}};
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
                       std::string(to_text(f.estimate.basis))});
   }
   d.table(std::move(t));
   d.heading(2, "The arithmetic");
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.formula.empty()) continue;
     d.verbatim(f.label + " = " + f.formula);
   }
@@ -31,7 +31,7 @@ void write_calculation(JsonWriter& w, const calc::Calculation& c) {
   w.field("schema_version", 1).field("kind", "calculation");
   w.field("question", c.question).field("answer", c.answer).field("command", c.command);
   w.key("figures").begin_object();
-  for (const machine::Figure& f : c.figures) write_figure(w, f);
+  for (const figures::Number& f : c.figures) write_figure(w, f);
   w.end_object().key("assumptions").begin_array();
   for (const std::string& a : c.assumptions) w.value(a);
   w.end_array();

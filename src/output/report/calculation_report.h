@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/base/json_writer.h"
-#include "study/calc/calculation.h"
 #include "output/report/document.h"
+#include "study/calc/calculation.h"
 
 namespace orrery::report {
 

@@ -46,14 +46,14 @@ struct Span {
   }
 };
 
-Span span_of(const machine::GoalOutcome& g) {
+Span span_of(const figures::GoalOutcome& g) {
   const double low = std::min({g.actual.low, g.actual.value, g.bound});
   const double high = std::max({g.actual.high, g.actual.value, g.bound});
   const double margin = high > low ? 0.1 * (high - low) : std::max(std::fabs(high), 1.0) * 0.1;
   return {low - margin, high + margin};
 }
 
-std::string goal_row(const machine::GoalOutcome& g, double top) {
+std::string goal_row(const figures::GoalOutcome& g, double top) {
   const Span span = span_of(g);
   const double middle = top + kRow / 2;
   const char* colour = g.met ? kGood : kBad;
@@ -73,12 +73,12 @@ std::string goal_row(const machine::GoalOutcome& g, double top) {
 
 }  // namespace
 
-std::string goals_svg(std::span<const machine::GoalOutcome> goals) {
-  const auto rows = std::ranges::count(goals, true, &machine::GoalOutcome::known);
+std::string goals_svg(std::span<const figures::GoalOutcome> goals) {
+  const auto rows = std::ranges::count(goals, true, &figures::GoalOutcome::known);
   std::string out = opened("Goals: the interval of each figure and the goal as a stroke",
                            kRow * static_cast<double>(rows) + 2 * kPad);
   double top = kPad;
-  for (const machine::GoalOutcome& g : goals) {
+  for (const figures::GoalOutcome& g : goals) {
     if (!g.known) continue;
     out += goal_row(g, top);
     top += kRow;

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/goals.h"
+#include "model/figures/goals.h"
 
 namespace orrery::report {
 
-std::string goals_svg(std::span<const machine::GoalOutcome> goals);
+std::string goals_svg(std::span<const figures::GoalOutcome> goals);
 
 struct Bar {
   std::string label;

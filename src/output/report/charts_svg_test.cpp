@@ -25,9 +25,9 @@ std::vector<double> drawn(const std::string& svg, const std::string& element,
   return all;
 }
 
-machine::GoalOutcome goal_between(double low, double value, double high, double bound, bool met) {
+figures::GoalOutcome goal_between(double low, double value, double high, double bound, bool met) {
   return {.text = "goodput >= 90 %",
-          .unit = machine::Unit::ratio,
+          .unit = figures::Unit::ratio,
           .actual = {.value = value, .low = low, .high = high},
           .bound = bound,
           .met = met};
@@ -91,7 +91,7 @@ cost::Tornado upside_down() {
 
 // More of a price that is saved lowers the answer: the end of the scale is the answer at high.
 TEST(tornado_svg, the_scale_reaches_to_the_least_answer_whichever_input_gives_it) {
-  const std::string svg = tornado_svg(upside_down(), machine::Unit::usd_per_hour);
+  const std::string svg = tornado_svg(upside_down(), figures::Unit::usd_per_hour);
   const auto x = drawn(svg, "rect", "x"), width = drawn(svg, "rect", "width");
   ASSERT_EQ(x.size(), 2U);
   const double left = 130, right = 720 - 14;
@@ -103,7 +103,7 @@ TEST(tornado_svg, the_scale_reaches_to_the_least_answer_whichever_input_gives_it
 }
 
 TEST(tornado_svg, a_bar_says_its_input_and_has_the_colour_of_its_side) {
-  const std::string svg = tornado_svg(upside_down(), machine::Unit::usd_per_hour);
+  const std::string svg = tornado_svg(upside_down(), figures::Unit::usd_per_hour);
   EXPECT_THAT(svg, HasSubstr("fill=\"#b5531b\"><title>price at 11: 5 USD/h</title>"));
   EXPECT_THAT(svg, HasSubstr("fill=\"#0f8a83\"><title>price at 22: 1 USD/h</title>"));
 }

@@ -60,12 +60,12 @@ Table cases_table(const calc::ClaimCheck& c) {
   Table t{.header = {"case", "computed", "meets it", "arithmetic", "from"},
           .rows = {},
           .flush_right = {false, true, false, false, false}};
-  const auto row = [&](const machine::Figure& f, const char* meets) {
+  const auto row = [&](const figures::Number& f, const char* meets) {
     t.rows.push_back(
         {f.label, show(f.estimate.value, f.unit), meets, f.formula, f.estimate.reference});
   };
   for (const calc::ClaimCase& k : c.finding.cases) row(k.figure, k.meets ? "yes" : "no");
-  for (const machine::Figure& f : c.finding.beside) row(f, "");
+  for (const figures::Number& f : c.finding.beside) row(f, "");
   return t;
 }
 
@@ -100,7 +100,7 @@ void write_check(JsonWriter& w, const calc::ClaimCheck& c) {
     w.end_object().end_object();
   }
   w.end_array().key("beside").begin_object();
-  for (const machine::Figure& f : c.finding.beside) write_figure(w, f);
+  for (const figures::Number& f : c.finding.beside) write_figure(w, f);
   w.end_object().end_object();
 }
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "study/calc/claims.h"
 #include "output/report/document.h"
+#include "study/calc/claims.h"
 
 namespace orrery::report {
 

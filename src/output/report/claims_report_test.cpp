@@ -68,12 +68,10 @@ TEST(Glossary, HasTheShortWordsOnce) {
 
 TEST(ExplainReport, FindsFiguresByIdLayerAndBoth) {
   plan::Verdict v;
-  v.sections.push_back({.layer = machine::Layer::training, .name = "a"});
-  v.sections.back().figures.push_back(
-      {.id = "step_time", .label = "step", .unit = machine::Unit::seconds});
-  v.sections.push_back({.layer = machine::Layer::storage, .name = ""});
-  v.sections.back().figures.push_back(
-      {.id = "stall", .label = "stall", .unit = machine::Unit::seconds});
+  v.sections.push_back({.layer = figures::Layer::training, .name = "a"});
+  v.sections.back().figures.push_back({.kind = figures::FigureId::step_time, .estimate = {}});
+  v.sections.push_back({.layer = figures::Layer::storage, .name = ""});
+  v.sections.back().figures.push_back({.kind = figures::FigureId::stall, .estimate = {}});
   EXPECT_EQ(figures_named(v, "").size(), 2u);
   EXPECT_EQ(figures_named(v, "stall").size(), 1u);
   EXPECT_EQ(figures_named(v, "training").size(), 1u);

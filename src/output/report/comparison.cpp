@@ -14,9 +14,9 @@ namespace {
 
 // Of exactly this section: Verdict::figure takes an empty name for any.
 std::optional<Estimate> value_in(const plan::Verdict& v, const ComparedFigure& row) {
-  for (const machine::Section& s : v.sections) {
+  for (const figures::Section& s : v.sections) {
     if (s.layer != row.layer || s.name != row.section) continue;
-    const auto found = std::ranges::find(s.figures, row.id, &machine::Figure::id);
+    const auto found = std::ranges::find(s.figures, row.id, &figures::Figure::id);
     if (found != s.figures.end()) return found->estimate;
   }
   return std::nullopt;
@@ -26,12 +26,13 @@ std::optional<Estimate> value_in(const plan::Verdict& v, const ComparedFigure& r
 std::vector<ComparedFigure> figures_of(const std::vector<ComparedDesign>& designs) {
   std::vector<ComparedFigure> rows;
   for (const ComparedDesign& d : designs) {
-    for (const machine::Section& s : d.verdict.sections) {
-      for (const machine::Figure& f : s.figures) {
+    for (const figures::Section& s : d.verdict.sections) {
+      for (const figures::Figure& f : s.figures) {
+        const std::string id = f.id();
         const bool there = std::ranges::any_of(rows, [&](const ComparedFigure& r) {
-          return r.layer == s.layer && r.section == s.name && r.id == f.id;
+          return r.layer == s.layer && r.section == s.name && r.id == id;
         });
-        if (!there) rows.push_back({s.layer, s.name, f.id, f.label, f.unit, {}});
+        if (!there) rows.push_back({s.layer, s.name, id, f.title(), f.unit(), {}});
       }
     }
   }
@@ -79,13 +80,13 @@ std::vector<SummaryRow> Comparison::summary() const {
       row("warnings", found(Severity::warning)),
       row("cost",
           [](const auto& d) {
-            return machine::show(d.stages.cost.annual.base(), machine::Unit::usd_per_year);
+            return figures::show(d.stages.cost.annual.base(), figures::Unit::usd_per_year);
           }),
       row("goodput",
-          [](const auto& d) { return machine::show(d.stages.cost.goodput, machine::Unit::ratio); }),
+          [](const auto& d) { return figures::show(d.stages.cost.goodput, figures::Unit::ratio); }),
       row("useful GPU-hour", [](const auto& d) {
-        return machine::show(d.stages.cost.per_useful_hour.base() * 3600,
-                             machine::Unit::usd_per_hour);
+        return figures::show(d.stages.cost.per_useful_hour.base() * 3600,
+                             figures::Unit::usd_per_hour);
       })};
 }
 
@@ -123,7 +124,8 @@ bool does_same_work(const design::Design& a, const design::Design& b) {
 }
 
 std::optional<design::Design> with_work_of(const design::Design& work, design::Design design,
-                                           const catalog::Catalog& catalog) {
+                                           const catalog::Catalog& catalog,
+                                           const catalog::ReadFile& read_file) {
   design.workloads = work.workloads;
   for (design::Workload& w : design.workloads) {
     auto fleet = std::ranges::find(design.fleet, w.terms.fleet, &design::Fleet::name);
@@ -135,7 +137,8 @@ std::optional<design::Design> with_work_of(const design::Design& work, design::D
     if (w.terms.nodes && *w.terms.nodes > fleet->count) w.terms.nodes.reset();
   }
   // The reader is the judge of names that must be there.
-  auto read = design::read_design(design::write_design(design), catalog, {.file = design.name});
+  auto read = design::read_design(design::write_design(design), catalog,
+                                  {.file = design.name, .read_file = read_file});
   if (!read) return std::nullopt;
   return std::move(*read);
 }

@@ -28,11 +28,11 @@ struct ComparedDesign {
 
 // A row of the table: one figure of one section, wherever a design has it.
 struct ComparedFigure {
-  machine::Layer layer = machine::Layer::compute;
+  figures::Layer layer = figures::Layer::compute;
   std::string section;
   std::string id;
   std::string label;
-  machine::Unit unit = machine::Unit::count;
+  figures::Unit unit = figures::Unit::count;
   std::vector<std::optional<Estimate>> values;  // one a design
 
   // To a person who reads the values: they are not all shown alike.
@@ -62,8 +62,10 @@ inline constexpr std::size_t kMostCompared = 8;
 bool does_same_work(const design::Design& a, const design::Design& b);
 // `design` with the workloads of `work` in place of its own, on its first fleet where it has none
 // of their fleet's name. None where they cannot run there: a tier or a part that it does not have.
+// `read_file` reads the files that both name.
 std::optional<design::Design> with_work_of(const design::Design& work, design::Design design,
-                                           const catalog::Catalog& catalog);
+                                           const catalog::Catalog& catalog,
+                                           const catalog::ReadFile& read_file = nullptr);
 
 // Faults: "compare.count".
 Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const machine::Models& models);

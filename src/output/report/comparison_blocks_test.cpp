@@ -36,11 +36,11 @@ Comparison two_designs() {
                                                 .input_high = 22,
                                                 .reference = "a list"}}};
   const auto figure = [](const char* section, double first, std::optional<double> second) {
-    ComparedFigure f{.layer = machine::Layer::cost,
+    ComparedFigure f{.layer = figures::Layer::cost,
                      .section = section,
                      .id = "x",
                      .label = "the x",
-                     .unit = machine::Unit::usd,
+                     .unit = figures::Unit::usd,
                      .values = {}};
     f.values.push_back(Estimate{.value = first, .low = first, .high = first});
     f.values.push_back(second ? std::optional(Estimate{.value = *second}) : std::nullopt);
@@ -56,23 +56,23 @@ Comparison two_designs() {
 }
 
 TEST(comparison_blocks, what_a_pull_request_wants_to_read) {
-  const auto usd = [](double v) { return show(v, machine::Unit::usd); };
+  const auto usd = [](double v) { return show(v, figures::Unit::usd); };
   const auto lines = lines_of(document_of(two_designs()));
   ASSERT_EQ(lines.size(), 16U);
   const std::vector<std::string> head(lines.begin(), lines.begin() + 7);
   EXPECT_THAT(head,
               ElementsAre("h1: Comparison", "t LRR:  | one | two", "  verdict | passes | fails",
                           "  rules broken | 0 | 1", "  warnings | 0 | 2",
-                          fmt::format("  cost | {} | {}", show(1e6, machine::Unit::usd_per_year),
-                                      show(2e6, machine::Unit::usd_per_year)),
-                          fmt::format("  goodput | {} | {}", show(0.5, machine::Unit::ratio),
-                                      show(0.75, machine::Unit::ratio))));
+                          fmt::format("  cost | {} | {}", show(1e6, figures::Unit::usd_per_year),
+                                      show(2e6, figures::Unit::usd_per_year)),
+                          fmt::format("  goodput | {} | {}", show(0.5, figures::Unit::ratio),
+                                      show(0.75, figures::Unit::ratio))));
   const std::vector<std::string> tail(lines.begin() + 8, lines.end());
   EXPECT_THAT(tail, ElementsAre("h2: two against one", "p: Two costs more.",
                                 "t LRRR: changed section | cost | goodput | useful hour",
                                 fmt::format("  fleet | +{} | +25 pp | −{}",
-                                            show(1e6, machine::Unit::usd_per_year),
-                                            show(0.5, machine::Unit::usd_per_hour)),
+                                            show(1e6, figures::Unit::usd_per_year),
+                                            show(0.5, figures::Unit::usd_per_hour)),
                                 "h2: Figures that differ", "t LRR: figure | one | two",
                                 fmt::format("  cost · the x | {} | {}", usd(10), usd(20)),
                                 fmt::format("  cost · hall · the x | {} | –", usd(10))));
@@ -84,14 +84,14 @@ TEST(comparison_blocks, a_file_that_is_kept_has_what_matters_and_where_the_money
   ASSERT_NE(from, lines.end()) << "one has no bars";
   EXPECT_EQ(std::ranges::count(lines, "h2: What matters in one"), 0);
   const std::vector<std::string> part(from, from + 12);
-  const std::string year = show(500, machine::Unit::usd_per_year);
+  const std::string year = show(500, figures::Unit::usd_per_year);
   EXPECT_THAT(
       part,
       ElementsAre(
           "h2: What matters in two", "svg: <svg",
           "t LRRRL: input | from | to | useful hour | source",
-          fmt::format("  price | 11 | 22 | {} … {} | a list", show(3, machine::Unit::usd_per_hour),
-                      show(5, machine::Unit::usd_per_hour)),
+          fmt::format("  price | 11 | 22 | {} … {} | a list", show(3, figures::Unit::usd_per_hour),
+                      show(5, figures::Unit::usd_per_hour)),
           "h2: Cost of one", "t LRL: part (* assumed) | per year | source",
           "  cost of a year | " + year + " | docs/models/ownership.md",
           testing::EndsWith("rents and fees | " + year + " | docs/models/ownership.md"),
@@ -118,10 +118,10 @@ TEST(comparison_blocks, a_comparison_is_of_two_to_eight) {
 
 calc::ClaimCheck block_claim(const char* id, calc::ClaimVerdict verdict) {
   const auto figure = [](const char* name, double value) {
-    return machine::Figure{
+    return figures::Number{
         .id = name,
         .label = std::string("the ") + name,
-        .unit = machine::Unit::ratio,
+        .unit = figures::Unit::ratio,
         .estimate = {.value = value, .low = value, .high = value, .reference = "r"},
         .formula = "a / b",
         .inputs = {}};
@@ -140,7 +140,7 @@ calc::ClaimCheck block_claim(const char* id, calc::ClaimVerdict verdict) {
 }
 
 TEST(comparison_blocks, a_claim_with_its_cases) {
-  const auto ratio = [](double v) { return show(v, machine::Unit::ratio); };
+  const auto ratio = [](double v) { return show(v, figures::Unit::ratio); };
   const calc::ClaimCheck c = block_claim("k1", calc::ClaimVerdict::holds_only_if);
   EXPECT_THAT(lines_of(document_of(c)),
               ElementsAre("h1: k1: holds only if", "p: it is: 5 (a guide). Criterion: within 5 %.",

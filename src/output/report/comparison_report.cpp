@@ -42,9 +42,9 @@ Table attribution_table(const search::DesignDiff& d) {
   Table t{.header = {"changed section", "cost", "goodput", "useful hour"},
           .flush_right = all_but_the_first(4)};
   for (const search::SectionEffect& e : d.effects) {
-    t.rows.push_back({e.section, signed_text(e.cost_usd_per_year, machine::Unit::usd_per_year),
-                      signed_text(e.goodput, machine::Unit::ratio),
-                      signed_text(e.unit_cost_usd, machine::Unit::usd_per_hour)});
+    t.rows.push_back({e.section, signed_text(e.cost_usd_per_year, figures::Unit::usd_per_year),
+                      signed_text(e.goodput, figures::Unit::ratio),
+                      signed_text(e.unit_cost_usd, figures::Unit::usd_per_hour)});
   }
   return t;
 }
@@ -71,7 +71,7 @@ void add_cost_rows(Table& t, const CostNode& node, int depth) {
   for (int i = 0; i < depth; ++i) name += "\u2003";  // an em space, which HTML keeps
   name += node.name + (node.assumed ? " *" : "");
   t.rows.push_back(
-      {std::move(name), show(node.per_year.base(), machine::Unit::usd_per_year), node.reference});
+      {std::move(name), show(node.per_year.base(), figures::Unit::usd_per_year), node.reference});
   for (const CostNode& child : node.children) add_cost_rows(t, child, depth + 1);
 }
 
@@ -80,8 +80,8 @@ Table tornado_table(const cost::Tornado& tornado) {
           .flush_right = {false, true, true, true, false}};
   for (const cost::SensitivityBar& b : tornado.bars) {
     t.rows.push_back({b.name, significant(b.input_low, 3), significant(b.input_high, 3),
-                      fmt::format("{} … {}", show(b.at_low, machine::Unit::usd_per_hour),
-                                  show(b.at_high, machine::Unit::usd_per_hour)),
+                      fmt::format("{} … {}", show(b.at_low, figures::Unit::usd_per_hour),
+                                  show(b.at_high, figures::Unit::usd_per_hour)),
                       b.reference});
   }
   return t;
@@ -91,7 +91,7 @@ void add_details(Document& doc, const Comparison& c) {
   for (const ComparedDesign& d : c.designs) {
     if (d.stages.cost.tornado.bars.empty()) continue;
     doc.heading(2, "What matters in " + d.name);
-    doc.drawing(tornado_svg(d.stages.cost.tornado, machine::Unit::usd_per_hour));
+    doc.drawing(tornado_svg(d.stages.cost.tornado, figures::Unit::usd_per_hour));
     doc.table(tornado_table(d.stages.cost.tornado));
   }
   for (const ComparedDesign& d : c.designs) {
@@ -105,10 +105,10 @@ void add_details(Document& doc, const Comparison& c) {
 
 }  // namespace
 
-std::string signed_text(double difference, machine::Unit unit) {
+std::string signed_text(double difference, figures::Unit unit) {
   const std::string sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
   const double size = std::fabs(difference);
-  if (unit == machine::Unit::ratio) return sign + significant(size * 100, 3) + " pp";
+  if (unit == figures::Unit::ratio) return sign + significant(size * 100, 3) + " pp";
   return sign + show(size, unit);
 }
 

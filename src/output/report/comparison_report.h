@@ -19,6 +19,6 @@ Document document_of(const Comparison& c, ComparisonView view = {});
 std::string csv_of(const Comparison& c);
 
 // "+1.2 MUSD/y", "−3.4 pp", "±0 USD/h"; a ratio's difference is in percentage points.
-std::string signed_text(double difference, machine::Unit unit);
+std::string signed_text(double difference, figures::Unit unit);
 
 }  // namespace orrery::report

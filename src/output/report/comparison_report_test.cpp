@@ -23,11 +23,11 @@ const Comparison& compared_samples() {
 }
 
 ComparedFigure compared_figure(std::vector<std::optional<Estimate>> values) {
-  return {.layer = machine::Layer::cost,
+  return {.layer = figures::Layer::cost,
           .section = "",
           .id = "x",
           .label = "x",
-          .unit = machine::Unit::usd,
+          .unit = figures::Unit::usd,
           .values = std::move(values)};
 }
 
@@ -67,9 +67,9 @@ TEST(comparison_report, a_change_is_against_the_first_design) {
 }
 
 TEST(comparison_report, differences_have_their_sign_and_ratios_are_in_points) {
-  EXPECT_EQ(signed_text(1e6, machine::Unit::usd_per_year), "+1 MUSD/y");
-  EXPECT_EQ(signed_text(-0.01, machine::Unit::ratio), "−1 pp");
-  EXPECT_EQ(signed_text(0, machine::Unit::usd_per_hour), "±0 USD/h");
+  EXPECT_EQ(signed_text(1e6, figures::Unit::usd_per_year), "+1 MUSD/y");
+  EXPECT_EQ(signed_text(-0.01, figures::Unit::ratio), "−1 pp");
+  EXPECT_EQ(signed_text(0, figures::Unit::usd_per_hour), "±0 USD/h");
 }
 
 TEST(comparison_report, markdown_has_the_summary_what_did_it_and_what_differs) {
@@ -134,7 +134,7 @@ TEST(tornado_svg, bars_meet_at_the_answer_and_the_widest_fills_the_scale) {
   const cost::Tornado t{.value = 3,
                         .bars = {{.name = "power & <price>", .at_low = 2, .at_high = 6, .span = 4},
                                  {.name = "staff", .at_low = 3.5, .at_high = 2.5, .span = 1}}};
-  const std::string svg = tornado_svg(t, machine::Unit::usd_per_hour);
+  const std::string svg = tornado_svg(t, figures::Unit::usd_per_hour);
   EXPECT_THAT(svg, HasSubstr("power &amp; &lt;price&gt;"));
   EXPECT_THAT(svg, HasSubstr(">3 USD/h</text>"));
   const auto bars = bars_in(svg);
@@ -147,7 +147,7 @@ TEST(tornado_svg, bars_meet_at_the_answer_and_the_widest_fills_the_scale) {
 }
 
 TEST(tornado_svg, a_tornado_without_bars_is_still_a_drawing) {
-  const std::string svg = tornado_svg({.value = 2}, machine::Unit::usd_per_hour);
+  const std::string svg = tornado_svg({.value = 2}, figures::Unit::usd_per_hour);
   EXPECT_THAT(svg, HasSubstr("2 USD/h"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
 }

@@ -18,7 +18,7 @@ Table effects_table(const search::DesignDiff& d) {
           .flush_right = {false, true, true, true}};
   for (const search::SectionEffect& e : d.effects) {
     t.rows.push_back({e.section,
-                      with_sign(e.cost_usd_per_year, show(e.cost_usd_per_year, machine::Unit::usd)),
+                      with_sign(e.cost_usd_per_year, show(e.cost_usd_per_year, figures::Unit::usd)),
                       with_sign(e.goodput, significant(100 * e.goodput, 3)),
                       with_sign(e.unit_cost_usd, significant(e.unit_cost_usd, 3))});
   }
@@ -31,7 +31,7 @@ Table figures_table(const search::DesignDiff& d) {
   for (const search::FigureChange& f : d.figures) {
     t.rows.push_back(
         {to_text(f.layer), f.section, f.label, show(f.before, f.unit), show(f.after, f.unit),
-         f.before != 0 ? with_sign(f.relative(), show(f.relative(), machine::Unit::ratio))
+         f.before != 0 ? with_sign(f.relative(), show(f.relative(), figures::Unit::ratio))
                        : "new"});
   }
   return t;

@@ -31,16 +31,16 @@ search::DesignDiff told_diff() {
   d.effects = {
       {.section = "fleet", .cost_usd_per_year = 2e6, .goodput = 0.031, .unit_cost_usd = -0.25},
       {.section = "site", .cost_usd_per_year = -3e6, .goodput = -0.02, .unit_cost_usd = 0.5}};
-  d.figures = {{.layer = machine::Layer::cost,
+  d.figures = {{.layer = figures::Layer::cost,
                 .section = "s",
                 .label = "a year",
-                .unit = machine::Unit::usd_per_year,
+                .unit = figures::Unit::usd_per_year,
                 .before = 8e6,
                 .after = 6e6},
-               {.layer = machine::Layer::fabric,
+               {.layer = figures::Layer::fabric,
                 .section = "t",
                 .label = "cables",
-                .unit = machine::Unit::count,
+                .unit = figures::Unit::count,
                 .before = 0,
                 .after = 12}};
   d.fixed = {{.rule = "mended.rule", .what = "was slow"}};
@@ -182,7 +182,7 @@ TEST(layout_report, a_row_of_the_text_is_the_row_of_the_json) {
   const std::string text = text_of(found);
   for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
   for (std::size_t i = 0; i < found.described.size(); ++i) {
-    const machine::TrainingPrediction& p = found.described[i];
+    const jobs::TrainingPrediction& p = found.described[i];
     const Json& row = j["layouts"][i];
     double sum = 0;
     for (const Json& part : row["parts_s"]) sum += part.get<double>();
@@ -227,13 +227,13 @@ TEST(calculation_report, the_arithmetic_is_shown_where_there_is_any) {
   calc::Calculation c{.question = "How?", .answer = "So."};
   c.figures = {{.id = "a",
                 .label = "first",
-                .unit = machine::Unit::count,
+                .unit = figures::Unit::count,
                 .estimate = {5, 4, 7},
                 .formula = "2 + 3",
                 .inputs = {}},
                {.id = "b",
                 .label = "second",
-                .unit = machine::Unit::count,
+                .unit = figures::Unit::count,
                 .estimate = {6, 6, 6},
                 .formula = "",
                 .inputs = {}}};
@@ -253,8 +253,8 @@ TEST(claims_report, a_case_says_whether_it_meets_and_the_ledger_keeps_its_own_ve
   calc::ClaimCheck c;
   c.claim = {.id = "x", .claim = "so", .figure = "2", .recorded = calc::ClaimVerdict::wrong};
   c.verdict = calc::ClaimVerdict::holds_only_if;
-  c.finding.cases = {{{.id = "a", .label = "case a", .unit = machine::Unit::count}, true},
-                     {{.id = "b", .label = "case b", .unit = machine::Unit::count}, false}};
+  c.finding.cases = {{{.id = "a", .label = "case a", .unit = figures::Unit::count}, true},
+                     {{.id = "b", .label = "case b", .unit = figures::Unit::count}, false}};
   const Document d = document_of(c);
   const Table& t = std::get<Table>(d.blocks.back());
   EXPECT_EQ(t.rows[0][2], "yes");

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 
 // From 10 to 50 with a tenth of 40 on either side: 6 .. 54 on 390 from 200 on.
 TEST(drawn_edges, a_goal_has_a_tenth_of_room_on_either_side) {
-  const machine::GoalOutcome goal{.text = "g",
-                                  .unit = machine::Unit::count,
+  const figures::GoalOutcome goal{.text = "g",
+                                  .unit = figures::Unit::count,
                                   .actual = {.value = 20, .low = 10, .high = 40},
                                   .bound = 50};
   const std::string svg = goals_svg(std::vector{goal});
@@ -29,11 +29,11 @@ TEST(drawn_edges, a_goal_has_a_tenth_of_room_on_either_side) {
 }
 
 TEST(drawn_edges, goals_that_nothing_gives_have_no_row) {
-  machine::GoalOutcome known{.text = "k",
-                             .unit = machine::Unit::count,
+  figures::GoalOutcome known{.text = "k",
+                             .unit = figures::Unit::count,
                              .actual = {.value = 2, .low = 1, .high = 3},
                              .bound = 2};
-  machine::GoalOutcome unknown = known;
+  figures::GoalOutcome unknown = known;
   unknown.text = "u";
   unknown.known = false;
   const std::string svg = goals_svg(std::vector{known, unknown, known});

@@ -13,15 +13,15 @@ namespace orrery::report {
 namespace {
 
 void add_in_full(Document& d, const PlacedFigure& p) {
-  const machine::Figure& f = *p.figure;
+  const figures::Figure& f = *p.figure;
   d.heading(1, p.section->name.empty() ? p.path() : p.path() + " of " + p.section->name);
-  const std::string interval = show_interval(f.estimate, f.unit);
-  d.paragraph(fmt::format("{}: {}{} ({})", f.label, show(f.estimate.value, f.unit, 4),
+  const std::string interval = show_interval(f.estimate, f.unit());
+  d.paragraph(fmt::format("{}: {}{} ({})", f.title(), show(f.estimate.value, f.unit(), 4),
                           interval.empty() ? "" : ", 80 % interval " + interval,
                           to_text(f.estimate.basis)));
   if (!f.formula.empty()) d.verbatim(f.formula);
   Table t{.header = {"input", "value", "from"}, .rows = {}, .flush_right = {false, true, false}};
-  for (const machine::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
+  for (const figures::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
   if (!t.rows.empty()) d.table(std::move(t));
   if (!f.estimate.reference.empty()) d.paragraph("Reference: " + f.estimate.reference);
   if (!p.section->limit.empty()) d.paragraph("What binds here: " + p.section->limit);
@@ -142,15 +142,15 @@ std::string json_of(std::span<const catalog::StorageProfile> profiles,
 }
 
 std::string PlacedFigure::path() const {
-  return fmt::format("{}.{}", to_text(section->layer), figure->id);
+  return fmt::format("{}.{}", to_text(section->layer), figure->id());
 }
 
 std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view name) {
   std::vector<PlacedFigure> out;
-  for (const machine::Section& s : v.sections) {
-    for (const machine::Figure& f : s.figures) {
+  for (const figures::Section& s : v.sections) {
+    for (const figures::Figure& f : s.figures) {
       const PlacedFigure p{&s, &f};
-      if (name.empty() || name == f.id || name == to_text(s.layer) || name == p.path())
+      if (name.empty() || name == f.id() || name == to_text(s.layer) || name == p.path())
         out.push_back(p);
     }
   }
@@ -159,10 +159,10 @@ std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view
 
 std::vector<std::string> figure_names(const plan::Verdict& v) {
   std::vector<std::string> out;
-  for (const machine::Section& s : v.sections) {
+  for (const figures::Section& s : v.sections) {
     out.push_back(to_text(s.layer));
-    for (const machine::Figure& f : s.figures) {
-      out.push_back(f.id);
+    for (const figures::Figure& f : s.figures) {
+      out.push_back(f.id());
       out.push_back(PlacedFigure{&s, &f}.path());
     }
   }
@@ -181,8 +181,8 @@ Document document_of(std::span<const PlacedFigure> figures, bool in_full) {
           .rows = {},
           .flush_right = {false, false, true, false}};
   for (const PlacedFigure& p : figures) {
-    t.rows.push_back({p.path(), p.section->name, show(p.figure->estimate.value, p.figure->unit),
-                      p.figure->label});
+    t.rows.push_back({p.path(), p.section->name, show(p.figure->estimate.value, p.figure->unit()),
+                      p.figure->title()});
   }
   d.table(std::move(t));
   return d;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
+#include "output/report/document.h"
 #include "plan/plan/rules.h"
 #include "plan/plan/verdict.h"
-#include "output/report/document.h"
 
 namespace orrery::report {
 
@@ -36,8 +36,8 @@ std::string json_of(std::span<const catalog::StorageProfile> profiles,
 
 // A figure where it stands in a verdict.
 struct PlacedFigure {
-  const machine::Section* section = nullptr;
-  const machine::Figure* figure = nullptr;
+  const figures::Section* section = nullptr;
+  const figures::Figure* figure = nullptr;
 
   std::string path() const;  // "training.step_time"
 };

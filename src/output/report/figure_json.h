@@ -1,16 +1,27 @@
-// A figure as JSON, the same in a verdict, a calculation and a comparison.
+// Figures and goals as JSON, the same in a verdict, a run, a calculation and a comparison.
 #pragma once
 
 #include <string>
 
 #include "core/base/json_writer.h"
-#include "model/machine/figure.h"
+#include "model/figures/figure.h"
+#include "model/figures/goals.h"
+#include "model/figures/section.h"
 
 namespace orrery::report {
 
 // Key and object: "step_time_s": {"label": ..., "value": ..., "low": ...}.
-void write_figure(JsonWriter& w, const machine::Figure& f);
+void write_figure(JsonWriter& w, const figures::Number& n);
+void write_figure(JsonWriter& w, const figures::Figure& f);
+// As the console reads it: under the key that it had in schema 1.
+void write_console_figure(JsonWriter& w, const figures::Figure& f);
+// `figures` of the contract: one object per figure, flat, with layer, section and id.
+void write_figure_list(JsonWriter& w, const std::vector<figures::Section>& sections);
+// "met", "missed" or "not known".
+std::string_view outcome_word(const figures::GoalOutcome& goal);
+// Value, bound and interval of a goal; null if nothing gives them.
+void write_goal_numbers(JsonWriter& w, const figures::GoalOutcome& goal);
 // "s", "bytes_per_s"; "count" where the key has no suffix.
-std::string_view unit_name(machine::Unit unit);
+std::string_view unit_name(figures::Unit unit);
 
 }  // namespace orrery::report

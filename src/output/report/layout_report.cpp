@@ -32,7 +32,7 @@ std::string text_of(const search::FoundLayouts& o) {
   out += fmt::format("{:>4} {:<64} {:>9} {:>12} {:>6} {:>9}\n", "", "layout", "step",
                      "tokens/s/GPU", "MFU", "memory");
   for (std::size_t i = 0; i < o.described.size(); ++i) {
-    const machine::TrainingPrediction& p = o.described[i];
+    const jobs::TrainingPrediction& p = o.described[i];
     out += fmt::format("{:>4} {:<64} {:>8.3f}s {:>12.1f} {:>5.1f}% {:>6.1f}GiB", i + 1,
                        to_text(p.layout), p.step.seconds, p.tokens_per_s_per_gpu.value, 100 * p.mfu,
                        p.memory.peak / gib(1));
@@ -42,7 +42,7 @@ std::string text_of(const search::FoundLayouts& o) {
 }
 
 void write_search_row(JsonWriter& w, const search::FoundLayouts& o, std::size_t row) {
-  const machine::TrainingPrediction& p = o.described[row];
+  const jobs::TrainingPrediction& p = o.described[row];
   w.begin_object()
       .field("layout", to_text(p.layout))
       .field("step_time_s", p.step.seconds)

@@ -24,10 +24,21 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-machine::Figure block_figure(const std::string& id, double value) {
+figures::Figure block_figure(figures::FigureId kind, double value) {
+  return {.kind = kind,
+          .estimate = {.value = value,
+                       .low = value / 2,
+                       .high = value * 1.5,
+                       .basis = Basis::vendor,
+                       .reference = "ref of " + figures::id_text(kind)},
+          .formula = {},
+          .inputs = {}};
+}
+
+figures::Number block_number(const std::string& id, double value) {
   return {.id = id,
           .label = "the " + id,
-          .unit = machine::Unit::ratio,
+          .unit = figures::Unit::ratio,
           .estimate = {.value = value,
                        .low = value / 2,
                        .high = value * 1.5,
@@ -39,18 +50,20 @@ machine::Figure block_figure(const std::string& id, double value) {
 
 plan::Verdict block_verdict() {
   plan::Verdict v{.design = "hall", .version = "7", .digest = "d1", .summary = "It fails."};
-  v.sections = {{.layer = machine::Layer::training,
+  v.sections = {{.layer = figures::Layer::training,
                  .name = "pretrain",
                  .summary = "sum",
-                 .figures = {block_figure("mfu", 0.4)},
+                 .figures = {block_figure(figures::FigureId::mfu, 0.4)},
                  .limit = "links"},
-                {.layer = machine::Layer::training, .name = "", .figures = {}},
-                {.layer = machine::Layer::cost, .name = "", .figures = {block_figure("x", 0.2)}}};
+                {.layer = figures::Layer::training, .name = "", .figures = {}},
+                {.layer = figures::Layer::cost,
+                 .name = "",
+                 .figures = {block_figure(figures::FigureId::own_use, 0.2)}}};
   v.sections[0].figures[0].formula = "a / b";
   v.sections[0].figures[0].inputs = {{"a", "4", "from a"}};
   v.findings = {{.severity = Severity::error,
                  .rule = "r.one",
-                 .layer = machine::Layer::storage,
+                 .layer = figures::Layer::storage,
                  .place = {"d.yaml", 3, 5},
                  .what = "broken",
                  .why = "because",
@@ -96,18 +109,19 @@ plan::Verdict block_verdict() {
   return v;
 }
 
-std::string shown(double value) { return show(value, machine::Unit::ratio); }
+std::string shown(double value) { return show(value, figures::Unit::ratio); }
 std::string between(double value) {
   return show_interval({.value = value, .low = value / 2, .high = value * 1.5},
-                       machine::Unit::ratio);
+                       figures::Unit::ratio);
 }
 
 TEST(report_blocks, a_verdict_in_brief) {
-  const auto usd = [](double v) { return show(v, machine::Unit::usd_per_year); };
+  const auto usd = [](double v) { return show(v, figures::Unit::usd_per_year); };
   EXPECT_THAT(
       lines_of(document_of(block_verdict(), {.brief = true})),
       ElementsAre("h1 bad: hall, version 7", "p: It fails.", "h2: Key figures",
-                  fmt::format("tile: pretrain: the mfu = {} ({})", shown(0.4), between(0.4)),
+                  fmt::format("tile: pretrain: model FLOP/s utilisation = {} ({})", shown(0.4),
+                              between(0.4)),
                   "h2: Rules", "h3 bad: BROKEN r.one at d.yaml:3:5", "p: broken", "- why: because",
                   "- fix: mend it", "- edit: a.b: 5", "h3 warn: warning r.two", "p: odd",
                   fmt::format("h3: {} r.three", to_text(Severity::note)), "p: fyi",
@@ -123,20 +137,24 @@ TEST(report_blocks, the_layers_of_a_verdict_and_why_each_figure_is_so) {
   std::vector<std::string> lines = lines_of(document_of(block_verdict(), {.explain = true}));
   ASSERT_GT(lines.size(), brief.size());
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(brief.size()));
-  const auto usd = [](double v) { return show(v, machine::Unit::usd); };
+  const auto usd = [](double v) { return show(v, figures::Unit::usd); };
   EXPECT_THAT(
-      lines, ElementsAre(
-                 "h2: training", "h3: pretrain", "p: sum", "t LRLLL: ",
-                 fmt::format("  the mfu | {} | {} | vendor | ref of mfu", shown(0.4), between(0.4)),
-                 "p: limit: links", "h4: why the mfu: " + shown(0.4), "v: a / b",
-                 "t : ", "  a | 4 | from a", "h2: cost", "t LRLLL: ",
-                 fmt::format("  the x | {} | {} | vendor | ref of x", shown(0.2), between(0.2)),
-                 "h2: Bill", "t LLLRRR: section | item | part | count | price each | power each",
-                 fmt::format("  fleet | node | dgx | 3 | {} .. {} | {}", usd(100), usd(300),
-                             show(50, machine::Unit::watts)),
-                 fmt::format("  fabric | cable |  | 2 | no public price | {}",
-                             show(1, machine::Unit::watts)),
-                 "h2: How far off this may be", "- storage: 20 %", "p: design digest d1"));
+      lines,
+      ElementsAre(
+          "h2: training", "h3: pretrain", "p: sum", "t LRLLL: ",
+          fmt::format("  model FLOP/s utilisation | {} | {} | vendor | ref of mfu", shown(0.4),
+                      between(0.4)),
+          "p: limit: links", "h4: why model FLOP/s utilisation: " + shown(0.4), "v: a / b",
+          "t : ", "  a | 4 | from a", "h2: cost", "t LRLLL: ",
+          fmt::format(
+              "  use that this design makes of what it buys | {} | {} | vendor | ref of own_use",
+              shown(0.2), between(0.2)),
+          "h2: Bill", "t LLLRRR: section | item | part | count | price each | power each",
+          fmt::format("  fleet | node | dgx | 3 | {} .. {} | {}", usd(100), usd(300),
+                      show(50, figures::Unit::watts)),
+          fmt::format("  fabric | cable |  | 2 | no public price | {}",
+                      show(1, figures::Unit::watts)),
+          "h2: How far off this may be", "- storage: 20 %", "p: design digest d1"));
 }
 
 TEST(report_blocks, a_bare_verdict_says_nothing_that_it_does_not_have) {
@@ -151,9 +169,9 @@ TEST(report_blocks, a_bare_verdict_says_nothing_that_it_does_not_have) {
 TEST(report_blocks, goals_of_a_verdict_have_a_tone_each) {
   plan::Verdict v{.design = "hall", .summary = "s"};
   const auto goal = [](const char* text, bool met, bool likely, bool known) {
-    return machine::GoalOutcome{.text = text,
+    return figures::GoalOutcome{.text = text,
                                 .metric = "m",
-                                .unit = machine::Unit::ratio,
+                                .unit = figures::Unit::ratio,
                                 .actual = {.value = 0.4, .low = 0.2, .high = 0.6},
                                 .bound = 0.3,
                                 .known = known,
@@ -197,12 +215,12 @@ twin::Run block_run() {
   run.infeasible = {"job x cannot be"};
   run.diagnosis = "Idle.";
   run.goals_left_to_plan = {"cost"};
-  run.sections = {{.layer = machine::Layer::failure,
+  run.sections = {{.layer = figures::Layer::failure,
                    .name = "pretrain",
                    .summary = "8 hosts",
-                   .figures = {block_figure("goodput", 0.9)},
+                   .figures = {block_figure(figures::FigureId::goodput, 0.9)},
                    .limit = "repairs"},
-                  {.layer = machine::Layer::failure, .name = "", .figures = {}}};
+                  {.layer = figures::Layer::failure, .name = "", .figures = {}}};
   run.waterfalls = {
       {.job = "j", .steps = {{twin::Cause::productive, 0.7}, {twin::Cause::lost, 0.3}}}};
   run.notes = {"no rain"};
@@ -211,7 +229,7 @@ twin::Run block_run() {
 
 TEST(report_blocks, a_run_from_its_title_to_its_digest) {
   const std::vector<std::string> lines = lines_of(document_of(block_run()));
-  const auto four = [](double v) { return show(v, machine::Unit::ratio, 4); };
+  const auto four = [](double v) { return show(v, figures::Unit::ratio, 4); };
   ASSERT_GE(lines.size(), 20U);
   const std::vector<std::string> head(lines.begin(), lines.begin() + 14);
   EXPECT_THAT(
@@ -225,12 +243,12 @@ TEST(report_blocks, a_run_from_its_title_to_its_digest) {
           fmt::format("  {} | {} | {}", word_of(twin::Cause::lost), shown(0.3), four(0.7)),
           "  productive |  | " + four(0.7), "h2: GPU-seconds", "t LRR:  | GPU-seconds | share"));
   const std::vector<std::string> tail(lines.end() - 10, lines.end());
-  EXPECT_THAT(tail,
-              ElementsAre("  16 accelerators x 10 min | 0 | ", "h2: failure", "h3: pretrain",
-                          "p: 8 hosts", "t LRLL: ",
-                          fmt::format("  the goodput | {} | {} | vendor", shown(0.9), between(0.9)),
-                          "p: limit: repairs", "h2: What this run does not know", "- no rain",
-                          "p: seed 9, 2 replications, 4,321 events, design digest d2"));
+  EXPECT_THAT(
+      tail,
+      ElementsAre("  16 accelerators x 10 min | 0 | ", "h2: failure", "h3: pretrain", "p: 8 hosts",
+                  "t LRLL: ", fmt::format("  goodput | {} | {} | vendor", shown(0.9), between(0.9)),
+                  "p: limit: repairs", "h2: What this run does not know", "- no rain",
+                  "p: seed 9, 2 replications, 4,321 events, design digest d2"));
 }
 
 TEST(report_blocks, two_runs_by_their_causes_and_figures) {
@@ -238,20 +256,19 @@ TEST(report_blocks, two_runs_by_their_causes_and_figures) {
   after.design = "hall2", after.summary = "Ran on.";
   after.waterfalls[0].steps = {{twin::Cause::productive, 0.8}, {twin::Cause::save, 0.2}};
   after.sections[0].figures[0].estimate = {.value = 0.95, .low = 0.9, .high = 0.97};
-  const auto four = [](double v) { return show(v, machine::Unit::ratio, 4); };
+  const auto four = [](double v) { return show(v, figures::Unit::ratio, 4); };
   EXPECT_THAT(
       lines_of(document_of(before, after)),
-      ElementsAre(
-          "h1: hall -> hall2, simulated for 10 min", "p: Before: Ran. After: Ran on.",
-          fmt::format("h2: Goodput of j: {} -> {}", four(0.7), four(0.8)),
-          "t LRRR: cause | before | after | gives goodput",
-          fmt::format("  {} | {} | {} | +30.000 points", word_of(twin::Cause::lost), shown(0.3),
-                      shown(0)),
-          fmt::format("  {} | {} | {} | -20.000 points", word_of(twin::Cause::save), shown(0),
-                      shown(0.2)),
-          "h2: Figures that moved", "t LLLRRL: layer | of | figure | before | after | ",
-          fmt::format("  failure | pretrain | the goodput | {} | {} | within both intervals",
-                      shown(0.9), shown(0.95))));
+      ElementsAre("h1: hall -> hall2, simulated for 10 min", "p: Before: Ran. After: Ran on.",
+                  fmt::format("h2: Goodput of j: {} -> {}", four(0.7), four(0.8)),
+                  "t LRRR: cause | before | after | gives goodput",
+                  fmt::format("  {} | {} | {} | +30.000 points", word_of(twin::Cause::lost),
+                              shown(0.3), shown(0)),
+                  fmt::format("  {} | {} | {} | -20.000 points", word_of(twin::Cause::save),
+                              shown(0), shown(0.2)),
+                  "h2: Figures that moved", "t LLLRRL: layer | of | figure | before | after | ",
+                  fmt::format("  failure | pretrain | goodput | {} | {} | within both intervals",
+                              shown(0.9), shown(0.95))));
   const std::vector<std::string> same = lines_of(document_of(before, before));
   EXPECT_EQ(same.back(), "p: None.");
   EXPECT_EQ(same.size(), 5U);
@@ -311,7 +328,7 @@ TEST(report_blocks, a_calculation_has_its_arithmetic_and_assumptions) {
                       .figures = {},
                       .assumptions = {"an a"},
                       .command = "orrery calc"};
-  c.figures = {block_figure("rate", 0.4), block_figure("size", 0.2)};
+  c.figures = {block_number("rate", 0.4), block_number("size", 0.2)};
   c.figures[0].formula = "x * y";
   EXPECT_THAT(
       lines_of(document_of(c)),
@@ -335,8 +352,8 @@ TEST(report_blocks, words_and_rules_are_lists) {
   EXPECT_EQ(lines[2], "- tp (tensor parallelism): split");
   EXPECT_EQ(lines[3], "- rail: switches");
   const std::vector<plan::Rule> rules = {
-      {"a.b", machine::Layer::storage, Severity::warning, "must hold", "a book", nullptr},
-      {"c.d", machine::Layer::cost, Severity::error, "also", "a page", nullptr}};
+      {"a.b", figures::Layer::storage, Severity::warning, "must hold", "a book", nullptr},
+      {"c.d", figures::Layer::cost, Severity::error, "also", "a page", nullptr}};
   EXPECT_THAT(
       lines_of(document_of(std::span<const plan::Rule>(rules))),
       ElementsAre("h1: Rules of the review", "- a.b (storage, warning): must hold. Source: a book",
@@ -390,16 +407,18 @@ TEST(report_blocks, a_figure_in_full_and_figures_in_a_list) {
   ASSERT_EQ(placed.size(), 1U);
   EXPECT_THAT(lines_of(document_of(placed, true)),
               ElementsAre("h1: training.mfu of pretrain",
-                          fmt::format("p: the mfu: {}, 80 % interval {} (vendor)",
-                                      show(0.4, machine::Unit::ratio, 4), between(0.4)),
+                          fmt::format("p: model FLOP/s utilisation: {}, 80 % interval {} (vendor)",
+                                      show(0.4, figures::Unit::ratio, 4), between(0.4)),
                           "v: a / b", "t LRL: input | value | from", "  a | 4 | from a",
                           "p: Reference: ref of mfu", "p: What binds here: links"));
   EXPECT_THAT(lines_of(document_of(placed, false)),
               ElementsAre("t LLRL: figure | of | value | meaning",
-                          fmt::format("  training.mfu | pretrain | {} | the mfu", shown(0.4))));
+                          fmt::format("  training.mfu | pretrain | {} | model FLOP/s utilisation",
+                                      shown(0.4))));
   v.sections[2].figures[0].estimate.reference.clear();
-  EXPECT_THAT(lines_of(document_of(figures_named(v, "x"), true)),
-              ElementsAre("h1: cost.x", testing::StartsWith("p: the x: ")));
+  EXPECT_THAT(lines_of(document_of(figures_named(v, "own_use"), true)),
+              ElementsAre("h1: cost.own_use",
+                          testing::StartsWith("p: use that this design makes of what it buys: ")));
 }
 
 TEST(report_blocks, found_layouts_are_numbered_and_say_where_a_search_stopped) {
@@ -410,7 +429,7 @@ TEST(report_blocks, found_layouts_are_numbered_and_say_where_a_search_stopped) {
             "64 GPUs: 50 candidates; 11 do not divide, 12 do not fit, 13 bounded away, 14 evaluated"
             "\nnothing fits\n");
   found.whole = false;
-  machine::TrainingPrediction p;
+  jobs::TrainingPrediction p;
   p.layout.tp = 2;
   p.step.seconds = 1.5;
   p.tokens_per_s_per_gpu = {.value = 4321};

@@ -14,9 +14,9 @@ namespace orrery::report {
 namespace {
 
 struct ChangedFigure {
-  const machine::Section* section = nullptr;
-  const machine::Figure* before = nullptr;
-  const machine::Figure* after = nullptr;
+  const figures::Section* section = nullptr;
+  const figures::Figure* before = nullptr;
+  const figures::Figure* after = nullptr;
 
   double change() const { return after->estimate.value - before->estimate.value; }
   // Each value lies in the other's interval.
@@ -27,11 +27,11 @@ struct ChangedFigure {
   }
 };
 
-const machine::Figure* find(const twin::Run& run, const machine::Section& like,
+const figures::Figure* find(const twin::Run& run, const figures::Section& like,
                             const std::string& id) {
-  for (const machine::Section& s : run.sections) {
+  for (const figures::Section& s : run.sections) {
     if (s.layer != like.layer || s.name != like.name) continue;
-    const auto found = std::ranges::find(s.figures, id, &machine::Figure::id);
+    const auto found = std::ranges::find(s.figures, id, &figures::Figure::id);
     if (found != s.figures.end()) return &*found;
   }
   return nullptr;
@@ -39,9 +39,9 @@ const machine::Figure* find(const twin::Run& run, const machine::Section& like,
 
 std::vector<ChangedFigure> changes_of(const twin::Run& before, const twin::Run& after) {
   std::vector<ChangedFigure> changes;
-  for (const machine::Section& s : before.sections) {
-    for (const machine::Figure& f : s.figures) {
-      const ChangedFigure c{.section = &s, .before = &f, .after = find(after, s, f.id)};
+  for (const figures::Section& s : before.sections) {
+    for (const figures::Figure& f : s.figures) {
+      const ChangedFigure c{.section = &s, .before = &f, .after = find(after, s, f.id())};
       if (c.after != nullptr && c.change() != 0) changes.push_back(c);
     }
   }
@@ -81,12 +81,12 @@ void add_causes(Document& d, const twin::Waterfall& before, const twin::Waterfal
   const double was = share_in(before, twin::Cause::productive);
   const double is = share_in(after, twin::Cause::productive);
   d.heading(2, fmt::format("Goodput of {}: {} -> {}", before.job,
-                           show(was, machine::Unit::ratio, 4), show(is, machine::Unit::ratio, 4)));
+                           show(was, figures::Unit::ratio, 4), show(is, figures::Unit::ratio, 4)));
   Table t{.header = {"cause", "before", "after", "gives goodput"},
           .flush_right = {false, true, true, true}};
   for (const CauseChange& c : causes_of(before, after)) {
-    t.rows.push_back({std::string(word_of(c.cause)), show(c.before, machine::Unit::ratio),
-                      show(c.after, machine::Unit::ratio),
+    t.rows.push_back({std::string(word_of(c.cause)), show(c.before, figures::Unit::ratio),
+                      show(c.after, figures::Unit::ratio),
                       fmt::format("{:+.3f} points", 100 * (c.before - c.after))});
   }
   if (!t.rows.empty()) d.table(std::move(t));
@@ -106,9 +106,9 @@ Document document_of(const twin::Run& before, const twin::Run& after) {
   Table t{.header = {"layer", "of", "figure", "before", "after", ""},
           .flush_right = {false, false, false, true, true, false}};
   for (const ChangedFigure& c : changes_of(before, after)) {
-    t.rows.push_back({to_text(c.section->layer), c.section->name, c.before->label,
-                      show(c.before->estimate.value, c.before->unit),
-                      show(c.after->estimate.value, c.after->unit),
+    t.rows.push_back({to_text(c.section->layer), c.section->name, c.before->title(),
+                      show(c.before->estimate.value, c.before->unit()),
+                      show(c.after->estimate.value, c.after->unit()),
                       c.is_within() ? "within both intervals" : ""});
   }
   if (t.rows.empty()) {
@@ -141,7 +141,7 @@ std::string json_of(const twin::Run& before, const twin::Run& after) {
   w.end_array().key("figures").begin_array();
   for (const ChangedFigure& c : changes_of(before, after)) {
     w.begin_object().field("layer", to_text(c.section->layer)).field("section", c.section->name);
-    w.field("id", c.before->id).field("unit", unit_name(c.before->unit));
+    w.field("id", c.before->id()).field("unit", unit_name(c.before->unit()));
     w.field("before", c.before->estimate.value).field("after", c.after->estimate.value);
     w.field("within_intervals", c.is_within()).end_object();
   }

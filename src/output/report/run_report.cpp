@@ -8,25 +8,52 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "output/report/agreement.h"
 #include "output/report/figure_json.h"
 
 namespace orrery::report {
 namespace {
 
-std::string outcome_text(const machine::GoalOutcome& g) {
+std::string outcome_text(const figures::GoalOutcome& g) {
   return !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
 }
 
-void add_goals(Document& d, const twin::Run& run) {
+void add_goals(Document& d, const twin::Run& run, const plan::Verdict* review) {
   if (run.goals.empty() && run.goals_left_to_plan.empty()) return;
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
-  for (const machine::GoalOutcome& g : run.goals) {
-    t.rows.push_back(
-        {g.text, outcome_text(g), show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
+  const auto add = [&t](const figures::GoalOutcome& g, const char* by) {
+    t.rows.push_back({g.text, outcome_text(g) + by, show(g.actual.value, g.unit),
+                      show_interval(g.actual, g.unit)});
+  };
+  if (review == nullptr) {
+    for (const figures::GoalOutcome& g : run.goals) add(g, "");
+    for (const std::string& text : run.goals_left_to_plan) {
+      t.rows.push_back({text, "`orrery plan` says", "", ""});
+    }
+  } else {
+    for (const JudgedGoal& j : goals_of(run, *review)) {
+      if (j.outcome->known) {
+        add(*j.outcome, j.by_run ? "" : ", says the review");
+      } else {
+        t.rows.push_back({j.outcome->text, "not known", "", ""});
+      }
+    }
   }
-  for (const std::string& text : run.goals_left_to_plan) {
-    t.rows.push_back({text, "`orrery plan` says", "", ""});
+  d.table(std::move(t));
+}
+
+// Where a run and the review of one design are further apart than their intervals allow.
+void add_differences(Document& d, const twin::Run& run, const plan::Verdict& review) {
+  const std::vector<Difference> all = differences(review, run);
+  if (all.empty()) return;
+  d.heading(2, "Where run and review differ");
+  Table t{.header = {"figure", "of", "review", "run", "because"},
+          .flush_right = {false, false, true, true, false}};
+  for (const Difference& f : all) {
+    t.rows.push_back({f.run->title(), f.section->name, show(f.plan->estimate.value, f.run->unit()),
+                      show(f.run->estimate.value, f.run->unit()),
+                      f.because.empty() ? "not known" : std::string(f.because)});
   }
   d.table(std::move(t));
 }
@@ -39,10 +66,10 @@ void add_waterfall(Document& d, const twin::Waterfall& w) {
   for (const twin::WaterfallStep& s : w.steps) {
     if (s.cause == twin::Cause::productive) continue;
     left -= s.share;
-    t.rows.push_back({std::string(word_of(s.cause)), show(s.share, machine::Unit::ratio),
-                      show(left, machine::Unit::ratio, 4)});
+    t.rows.push_back({std::string(word_of(s.cause)), show(s.share, figures::Unit::ratio),
+                      show(left, figures::Unit::ratio, 4)});
   }
-  t.rows.push_back({"productive", "", show(left, machine::Unit::ratio, 4)});
+  t.rows.push_back({"productive", "", show(left, figures::Unit::ratio, 4)});
   d.table(std::move(t));
 }
 
@@ -54,7 +81,7 @@ void add_book(Document& d, const twin::Run& run) {
   for (const Word<twin::Share>& w : words_of(twin::Share{}).rows()) {
     const std::int64_t s = run.gpu_seconds[static_cast<std::size_t>(w.value)];
     const double share = all > 0 ? static_cast<double>(s) / static_cast<double>(all) : 0;
-    t.rows.push_back({std::string(w.word), grouped(s), show(share, machine::Unit::ratio)});
+    t.rows.push_back({std::string(w.word), grouped(s), show(share, figures::Unit::ratio)});
   }
   t.rows.push_back(
       {fmt::format("{} accelerators x {}", grouped(run.accelerators), brief(run.simulated)),
@@ -62,47 +89,59 @@ void add_book(Document& d, const twin::Run& run) {
   d.table(std::move(t));
 }
 
-void add_section(Document& d, const machine::Section& s) {
+void add_section(Document& d, const figures::Section& s) {
   if (!s.name.empty()) d.heading(3, s.name);
   if (!s.summary.empty()) d.paragraph(s.summary);
   Table t{.flush_right = {false, true, false, false}};
-  for (const machine::Figure& f : s.figures) {
-    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
-                      std::string(to_text(f.estimate.basis))});
+  for (const figures::Figure& f : s.figures) {
+    t.rows.push_back({f.title(), show(f.estimate.value, f.unit()),
+                      show_interval(f.estimate, f.unit()), std::string(to_text(f.estimate.basis))});
   }
   if (!t.rows.empty()) d.table(std::move(t));
   if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
 }
 
-void write_goals(JsonWriter& w, const twin::Run& run) {
+void write_console_goals(JsonWriter& w, const twin::Run& run) {
   w.key("goals").begin_array();
-  for (const machine::GoalOutcome& g : run.goals) {
+  for (const figures::GoalOutcome& g : run.goals) {
     w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
-    w.field("met_over_interval", g.likely).field("bound", g.bound);
-    w.field("value", g.actual.value).field("low", g.actual.low).field("high", g.actual.high);
-    w.field("unit", unit_name(g.unit)).end_object();
+    w.field("met_over_interval", g.likely);
+    write_goal_numbers(w, g);
+    w.end_object();
   }
   w.end_array().key("goals_left_to_plan").begin_array();
   for (const std::string& text : run.goals_left_to_plan) w.value(text);
   w.end_array();
 }
 
-void write_figures(JsonWriter& w, const twin::Run& run) {
-  w.key("figures").begin_array();
-  for (const machine::Section& s : run.sections) {
-    for (const machine::Figure& f : s.figures) {
-      w.begin_object().field("layer", to_text(s.layer)).field("section", s.name);
-      w.field("id", f.id).field("label", f.label);
-      w.field("value", f.estimate.value).field("low", f.estimate.low);
-      w.field("high", f.estimate.high).field("unit", unit_name(f.unit)).end_object();
-    }
+// In the order of the design: what the run measures, and what it leaves to the review.
+void write_goals(JsonWriter& w, const twin::Run& run, const plan::Verdict& review) {
+  w.key("goals").begin_array();
+  for (const JudgedGoal& j : goals_of(run, review)) {
+    const figures::GoalOutcome& g = *j.outcome;
+    w.begin_object().field("text", g.text).field("outcome", outcome_word(g));
+    w.field("said_by", j.by_run ? "run" : "review");
+    w.field("metric", g.metric).field("met", g.met).field("met_over_interval", g.likely);
+    write_goal_numbers(w, g);
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void write_differences(JsonWriter& w, const twin::Run& run, const plan::Verdict& review) {
+  w.key("differs_from_plan").begin_array();
+  for (const Difference& d : differences(review, run)) {
+    w.begin_object().field("layer", to_text(d.section->layer)).field("section", d.section->name);
+    w.field("id", d.run->id()).field("unit", unit_name(d.run->unit()));
+    w.field("plan", d.plan->estimate.value).field("run", d.run->estimate.value);
+    w.field("because", d.because).end_object();
   }
   w.end_array();
 }
 
 void write_limits(JsonWriter& w, const twin::Run& run) {
   w.key("limits").begin_array();
-  for (const machine::Section& s : run.sections) {
+  for (const figures::Section& s : run.sections) {
     if (s.limit.empty()) continue;
     w.begin_object().field("layer", to_text(s.layer)).field("section", s.name);
     w.field("limit", s.limit).end_object();
@@ -163,21 +202,22 @@ char phase_letter(sim::TraceKind kind) {
 
 }  // namespace
 
-Document document_of(const twin::Run& run) {
+Document document_of(const twin::Run& run, const plan::Verdict* review) {
   Document d;
   d.heading(1, fmt::format("{}, simulated for {}", run.design, brief(run.simulated)));
   d.paragraph(run.summary);
   if (!run.is_whole) d.paragraph("Interrupted: these are the replications that were done.");
   for (const std::string& why : run.infeasible) d.paragraph(why + ".");
   if (!run.diagnosis.empty()) d.paragraph(run.diagnosis);
-  add_goals(d, run);
+  add_goals(d, run, review);
   for (const twin::Waterfall& w : run.waterfalls) add_waterfall(d, w);
   add_book(d, run);
   std::string last;
-  for (const machine::Section& s : run.sections) {
+  for (const figures::Section& s : run.sections) {
     if (last != to_text(s.layer)) d.heading(2, last = to_text(s.layer));
     add_section(d, s);
   }
+  if (review != nullptr) add_differences(d, run, *review);
   d.heading(2, "What this run does not know");
   d.bullets(run.notes);
   d.paragraph(fmt::format("seed {}, {} replication{}, {} events, design digest {}", run.seed,
@@ -186,15 +226,22 @@ Document document_of(const twin::Run& run) {
   return d;
 }
 
-std::string json_of(const twin::Run& run) {
+namespace {
+
+// With a review beside it the contract of `orrery simulate`; without, as the console reads it.
+std::string run_json_in(const twin::Run& run, const plan::Verdict* review) {
   JsonWriter w;
-  w.begin_object().field("schema_version", 1).field("kind", "run").field("design", run.design);
+  w.begin_object()
+      .field("schema_version", review != nullptr ? 2 : 1)
+      .field("kind", "run")
+      .field("design", run.design);
   w.field("version", run.version).field("digest", run.digest).field("seed", run.seed);
   w.field("simulated_s", run.simulated.base()).field("events", run.events);
   w.field("replications", run.replications).field("is_whole", run.is_whole);
   w.field("passes", run.passes()).field("summary", run.summary);
-  write_goals(w, run);
-  write_figures(w, run);
+  review != nullptr ? write_goals(w, run, *review) : write_console_goals(w, run);
+  write_figure_list(w, run.sections);
+  if (review != nullptr) write_differences(w, run, *review);
   write_limits(w, run);
   w.field("accelerators", run.accelerators).key("gpu_seconds").begin_object();
   for (const Word<twin::Share>& word : words_of(twin::Share{}).rows()) {
@@ -211,6 +258,14 @@ std::string json_of(const twin::Run& run) {
   w.end_array().end_object();
   return w.text() + '\n';
 }
+
+}  // namespace
+
+std::string json_of(const twin::Run& run, const plan::Verdict& review) {
+  return run_json_in(run, &review);
+}
+
+std::string console_json_of(const twin::Run& run) { return run_json_in(run, nullptr); }
 
 std::string series_csv(const twin::Run& run) {
   std::string out = "t_s";

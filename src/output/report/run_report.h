@@ -5,12 +5,17 @@
 #include <string>
 
 #include "output/report/document.h"
+#include "plan/plan/verdict.h"
 #include "twin/twin/run.h"
 
 namespace orrery::report {
 
-Document document_of(const twin::Run& run);
-std::string json_of(const twin::Run& run);
+// With the review of the same design, its goals are whole and what differs is named.
+Document document_of(const twin::Run& run, const plan::Verdict* review = nullptr);
+// Schema 2, the contract of `orrery simulate`: `review` is of the same design.
+std::string json_of(const twin::Run& run, const plan::Verdict& review);
+// Schema 1, as the console reads it.
+std::string console_json_of(const twin::Run& run);
 std::string series_csv(const twin::Run& run);
 std::string events_jsonl(const twin::Run& run);
 std::string trace_json(const twin::Run& run);

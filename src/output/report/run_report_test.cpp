@@ -27,10 +27,8 @@ twin::RunEvent logged_event(double t_s, sim::TraceKind kind, const char* track, 
           .value = value};
 }
 
-machine::Figure run_figure(std::string id, double value, double low, double high) {
-  return {.id = id,
-          .label = "the " + id,
-          .unit = machine::Unit::ratio,
+figures::Figure run_figure(figures::FigureId kind, double value, double low, double high) {
+  return {.kind = kind,
           .estimate = {.value = value, .low = low, .high = high},
           .formula = {},
           .inputs = {}};
@@ -49,21 +47,21 @@ twin::Run told_run() {
                 .summary = "Ran."};
   run.goals = {{.text = "g1",
                 .metric = "m1",
-                .unit = machine::Unit::ratio,
+                .unit = figures::Unit::ratio,
                 .actual = {0.9, 0.8, 0.95},
                 .bound = 0.85,
                 .met = true,
                 .likely = false},
                {.text = "g2",
                 .metric = "m2",
-                .unit = machine::Unit::ratio,
+                .unit = figures::Unit::ratio,
                 .actual = {0.5, 0.4, 0.6},
                 .bound = 0.7}};
   run.goals_left_to_plan = {"cost <= 1 MUSD/y"};
-  run.sections = {{.layer = machine::Layer::failure,
+  run.sections = {{.layer = figures::Layer::failure,
                    .name = "pretrain",
                    .summary = "8 hosts",
-                   .figures = {run_figure("goodput", 0.9, 0.85, 0.92)},
+                   .figures = {run_figure(figures::FigureId::goodput, 0.9, 0.85, 0.92)},
                    .limit = "repairs"}};
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};  // 9,600 in all
   run.energy_j = 77;
@@ -114,7 +112,7 @@ TEST(run_report, a_run_that_was_stopped_says_so_and_counts_its_replications) {
 }
 
 TEST(run_report, json_has_every_field_under_its_own_name) {
-  const Json j = Json::parse(json_of(told_run()));
+  const Json j = Json::parse(console_json_of(told_run()));
   EXPECT_EQ(j["seed"], 17);
   EXPECT_EQ(j["simulated_s"], 600);
   EXPECT_EQ(j["events"], 12345);
@@ -194,7 +192,7 @@ twin::Run other_run() {
   run.design = "hall 2";
   run.waterfalls[0].steps = {
       {twin::Cause::productive, 0.75}, {twin::Cause::lost, 0.05}, {twin::Cause::save, 0.2}};
-  run.sections[0].figures = {run_figure("goodput", 0.91, 0.86, 0.93)};
+  run.sections[0].figures = {run_figure(figures::FigureId::goodput, 0.91, 0.86, 0.93)};
   return run;
 }
 
@@ -225,7 +223,7 @@ TEST(run_diff, a_cause_that_takes_less_gives_goodput) {
 TEST(run_diff, a_difference_within_both_intervals_is_called_so) {
   const auto within = [](double value, double low, double high) {
     twin::Run after = told_run();
-    after.sections[0].figures = {run_figure("goodput", value, low, high)};
+    after.sections[0].figures = {run_figure(figures::FigureId::goodput, value, low, high)};
     return Json::parse(json_of(told_run(), after))["figures"][0]["within_intervals"].get<bool>();
   };
   // Before: 0.9 in 0.85 .. 0.92.

@@ -12,10 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-machine::Figure whole_figure(const char* id, double value, double low, double high) {
-  return {.id = id,
-          .label = std::string("the ") + id,
-          .unit = machine::Unit::seconds,
+figures::Figure whole_figure(figures::FigureId kind, double value, double low, double high) {
+  return {.kind = kind,
           .estimate = {.value = value, .low = low, .high = high},
           .formula = {},
           .inputs = {}};
@@ -44,18 +42,18 @@ twin::Run whole_run() {
                 .summary = "Ran."};
   run.goals = {{.text = "g1",
                 .metric = "m1",
-                .unit = machine::Unit::ratio,
+                .unit = figures::Unit::ratio,
                 .actual = {0.9, 0.8, 0.95},
                 .bound = 0.85,
                 .met = true,
                 .likely = true}};
   run.goals_left_to_plan = {"cost"};
-  run.sections = {{.layer = machine::Layer::failure,
+  run.sections = {{.layer = figures::Layer::failure,
                    .name = "words",
                    .summary = "8 hosts",
-                   .figures = {whole_figure("wait", 7, 5, 8)},
+                   .figures = {whole_figure(figures::FigureId::restart, 7, 5, 8)},
                    .limit = "repairs"},
-                  {.layer = machine::Layer::cost, .name = "", .figures = {}}};
+                  {.layer = figures::Layer::cost, .name = "", .figures = {}}};
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};
   run.energy_j = 77;
   run.waterfalls = {
@@ -73,14 +71,14 @@ twin::Run whole_run() {
 }
 
 TEST(run_whole, json_of_a_run) {
-  EXPECT_EQ(Json::parse(json_of(whole_run())), Json::parse(R"({
+  EXPECT_EQ(Json::parse(console_json_of(whole_run())), Json::parse(R"({
     "schema_version": 1, "kind": "run", "design": "hall", "version": "3", "digest": "abc",
     "seed": 17, "simulated_s": 600, "events": 12345, "replications": 5, "is_whole": false,
     "passes": false, "summary": "Ran.",
     "goals": [{"text": "g1", "metric": "m1", "met": true, "met_over_interval": true,
                "bound": 0.85, "value": 0.9, "low": 0.8, "high": 0.95, "unit": "ratio"}],
     "goals_left_to_plan": ["cost"],
-    "figures": [{"layer": "failure", "section": "words", "id": "wait", "label": "the wait",
+    "figures": [{"layer": "failure", "section": "words", "id": "restart", "label": "from a fault to useful work, mean",
                  "value": 7, "low": 5, "high": 8, "unit": "s"}],
     "limits": [{"layer": "failure", "section": "words", "limit": "repairs"}],
     "accelerators": 16,
@@ -98,7 +96,7 @@ TEST(run_whole, json_of_a_run) {
 
 TEST(run_whole, passes_where_all_can_run_and_every_goal_is_met) {
   twin::Run run = whole_run();
-  const auto passes = [&run] { return Json::parse(json_of(run))["passes"].get<bool>(); };
+  const auto passes = [&run] { return Json::parse(console_json_of(run))["passes"].get<bool>(); };
   EXPECT_FALSE(passes());
   run.infeasible.clear();
   EXPECT_TRUE(passes());
@@ -132,7 +130,7 @@ TEST(run_whole, json_of_two_runs) {
   after.design = "hall 2";
   after.simulated = Seconds(700);
   after.seed = 18;
-  after.sections[0].figures = {whole_figure("wait", 9, 6, 11)};
+  after.sections[0].figures = {whole_figure(figures::FigureId::restart, 9, 6, 11)};
   after.waterfalls[0].steps = {
       {twin::Cause::productive, 0.5}, {twin::Cause::lost, 0.125}, {twin::Cause::save, 0.375}};
   twin::Run before = whole_run();
@@ -144,7 +142,7 @@ TEST(run_whole, json_of_two_runs) {
               "causes": [
                 {"cause": "saving", "before_ratio": 0, "after_ratio": 0.375},
                 {"cause": "work done again", "before_ratio": 0.25, "after_ratio": 0.125}]}],
-    "figures": [{"layer": "failure", "section": "words", "id": "wait", "unit": "s",
+    "figures": [{"layer": "failure", "section": "words", "id": "restart", "unit": "s",
                  "before": 7, "after": 9, "within_intervals": false}]})"));
 }
 
@@ -152,7 +150,7 @@ TEST(run_whole, json_of_two_runs) {
 TEST(run_whole, a_change_is_within_both_intervals_up_to_their_ends) {
   const auto within = [](double value, double low, double high) {
     twin::Run after = whole_run();
-    after.sections[0].figures = {whole_figure("wait", value, low, high)};
+    after.sections[0].figures = {whole_figure(figures::FigureId::restart, value, low, high)};
     return Json::parse(json_of(whole_run(), after))["figures"][0]["within_intervals"].get<bool>();
   };
   EXPECT_TRUE(within(8, 7, 9));  // 7 in 5 .. 8

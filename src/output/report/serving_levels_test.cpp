@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/machine/serving_choices.h"
-#include "plan/plan/review.h"
+#include "layers/serving/replica_trace.h"
+#include "model/jobs/serving_choices.h"
 #include "output/report/view_fixture.h"
 #include "output/report/view_serving.h"
-#include "layers/serving/replica_trace.h"
+#include "plan/plan/review.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::report {
@@ -151,23 +151,23 @@ TEST(serving_levels, a_service_breaks_at_the_promise_that_goes_first) {
 
 TEST(serving_levels, the_choices_are_those_of_its_model_and_objectives) {
   const LevelsCase& c = shared_levels();
-  const machine::ServingQuery& own = c.plan.ask.query;
+  const jobs::ServingQuery& own = c.plan.ask.query;
   const plan::ServeView& view = c.review->serves[1];
-  machine::ServingAsk ask{.model = own.model,
-                          .accelerator = own.accelerator,
-                          .slice = own.slice,
-                          .request = own.request,
-                          .target = machine::target_of(*view.serve, own.request.output),
-                          .engines = {"vllm", "sglang", "tensorrt-llm"},
-                          .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
-                          .most_tp = 8};
-  const auto all = machine::serving_for(c.review->models(), ask, view.peak);
+  jobs::ServingAsk ask{.model = own.model,
+                       .accelerator = own.accelerator,
+                       .slice = own.slice,
+                       .request = own.request,
+                       .target = jobs::target_of(*view.serve, own.request.output),
+                       .engines = {"vllm", "sglang", "tensorrt-llm"},
+                       .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
+                       .most_tp = 8};
+  const auto all = jobs::serving_for(c.review->models(), ask, view.peak);
   ASSERT_GT(all.size(), 13U);
   const Json& told = c.view["choices"];
   std::size_t at = 0;
   int current = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const machine::ServingChoice& o = all[i];
+    const jobs::ServingChoice& o = all[i];
     const bool in_use =
         o.engine == "tensorrt-llm" && o.format == catalog::Dtype::fp8 && o.tp == 1 && !o.apart;
     current += in_use;
@@ -201,7 +201,7 @@ TEST(serving_levels, the_choices_are_those_of_its_model_and_objectives) {
 TEST(serving_levels, iterations_are_of_one_replica_at_its_peak) {
   const LevelsCase& c = shared_levels();
   const twin::WindowAsk& ask = c.plan.ask;
-  const machine::Costs costs = machine::serving_costs(c.review->models(), ask.query);
+  const machine::Costs costs = jobs::serving_costs(c.review->models(), ask.query);
   serving::StepClock clock(ask.replica, machine::serving_source(costs),
                            ask.query.request.checked_per_step);
   serving::EnginePolicy policy = policy_of(ask.replica);

@@ -17,18 +17,16 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using Json = nlohmann::json;
 
-machine::Figure moved_figure(const std::string& id, double value, double low, double high) {
-  return {.id = id,
-          .label = "the " + id,
-          .unit = machine::Unit::count,
+figures::Figure moved_figure(figures::FigureId kind, double value, double low, double high) {
+  return {.kind = kind,
           .estimate = {.value = value, .low = low, .high = high},
           .formula = {},
           .inputs = {}};
 }
 
-twin::Run run_with(std::vector<machine::Figure> figures, double productive) {
+twin::Run run_with(std::vector<figures::Figure> figures, double productive) {
   twin::Run run{.design = "hall", .digest = "d", .simulated = Seconds(60), .seed = 3};
-  run.sections = {{.layer = machine::Layer::failure, .name = "job", .figures = std::move(figures)}};
+  run.sections = {{.layer = figures::Layer::failure, .name = "job", .figures = std::move(figures)}};
   run.waterfalls = {
       {.job = "job",
        .steps = {{twin::Cause::productive, productive}, {twin::Cause::lost, 1 - productive}}}};
@@ -37,18 +35,24 @@ twin::Run run_with(std::vector<machine::Figure> figures, double productive) {
 
 // 71.23456 % in four digits; a figure that only one of the two has did not move.
 TEST(told_groups, figures_that_both_runs_have) {
-  const twin::Run before = run_with({moved_figure("a", 5, 4, 6), moved_figure("gone", 1, 0, 2),
-                                     moved_figure("b", 5, 4, 6), moved_figure("same", 7, 6, 8)},
+  const twin::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6),
+                                     moved_figure(figures::FigureId::holds, 1, 0, 2),
+                                     moved_figure(figures::FigureId::shrinks, 5, 4, 6),
+                                     moved_figure(figures::FigureId::grows, 7, 6, 8)},
                                     0.7123456);
-  const twin::Run after = run_with({moved_figure("a", 6, 5, 7), moved_figure("b", 8, 4, 9),
-                                    moved_figure("same", 7, 1, 9), moved_figure("new", 1, 0, 2)},
+  const twin::Run after = run_with({moved_figure(figures::FigureId::preemptions, 6, 5, 7),
+                                    moved_figure(figures::FigureId::shrinks, 8, 4, 9),
+                                    moved_figure(figures::FigureId::grows, 7, 1, 9),
+                                    moved_figure(figures::FigureId::lemons_found, 1, 0, 2)},
                                    0.8765432);
   const auto lines = lines_of(document_of(before, after));
   EXPECT_THAT(lines, Contains("h2: Goodput of job: 71.23 % -> 87.65 %"));
   const std::vector<std::string> tail(lines.end() - 3, lines.end());
-  EXPECT_THAT(tail, ElementsAre("t LLLRRL: layer | of | figure | before | after | ",
-                                "  failure | job | the a | 5 | 6 | within both intervals",
-                                "  failure | job | the b | 5 | 8 | "));
+  EXPECT_THAT(
+      tail, ElementsAre(
+                "t LLLRRL: layer | of | figure | before | after | ",
+                "  failure | job | preempted by a higher priority | 5 | 6 | within both intervals",
+                "  failure | job | went on with fewer replicas | 5 | 8 | "));
   const Json figures = Json::parse(json_of(before, after))["figures"];
   ASSERT_EQ(figures.size(), 2U);
   EXPECT_EQ(figures[0]["within_intervals"], true);
@@ -60,8 +64,9 @@ TEST(told_groups, figures_that_both_runs_have) {
 // Each value must lie in the other's interval, ends included.
 TEST(told_groups, within_both_intervals_is_so_both_ways) {
   const auto within = [](double low, double high, double value) {
-    const twin::Run before = run_with({moved_figure("a", 5, 4, 6)}, 0.5);
-    const twin::Run after = run_with({moved_figure("a", value, low, high)}, 0.5);
+    const twin::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6)}, 0.5);
+    const twin::Run after =
+        run_with({moved_figure(figures::FigureId::preemptions, value, low, high)}, 0.5);
     return Json::parse(json_of(before, after))["figures"][0]["within_intervals"].get<bool>();
   };
   EXPECT_TRUE(within(5, 7, 6));

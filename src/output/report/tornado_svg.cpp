@@ -48,7 +48,7 @@ struct End {
 };
 
 std::string half_bar(const cost::Tornado& t, const Scale& s, const std::string& name,
-                     const End& end, machine::Unit unit) {
+                     const End& end, figures::Unit unit) {
   const double from = s.x(std::min(end.answer, t.value));
   const double to = s.x(std::max(end.answer, t.value));
   return fmt::format(
@@ -66,7 +66,7 @@ std::string number_at(double x, double y, const char* anchor, const std::string&
 
 }  // namespace
 
-std::string tornado_svg(const cost::Tornado& t, machine::Unit unit) {
+std::string tornado_svg(const cost::Tornado& t, figures::Unit unit) {
   const Scale s = scale_of(t);
   const double height = kTop + kRow * static_cast<double>(t.bars.size()) + kBottom;
   std::string out = fmt::format(

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "layers/cost/sensitivity.h"
-#include "model/machine/figure.h"
+#include "model/figures/figure.h"
 
 namespace orrery::report {
 
-std::string tornado_svg(const cost::Tornado& t, machine::Unit unit);
+std::string tornado_svg(const cost::Tornado& t, figures::Unit unit);
 
 }  // namespace orrery::report

@@ -28,8 +28,8 @@ TEST(unsaid_blocks, of_documents) {
   EXPECT_FALSE(VerdictView{}.explain || VerdictView{}.brief);
   EXPECT_EQ(PlacedFigure{}.section, nullptr);
   EXPECT_EQ(PlacedFigure{}.figure, nullptr);
-  EXPECT_EQ(ComparedFigure{}.layer, machine::Layer::compute);
-  EXPECT_EQ(ComparedFigure{}.unit, machine::Unit::count);
+  EXPECT_EQ(ComparedFigure{}.layer, figures::Layer::compute);
+  EXPECT_EQ(ComparedFigure{}.unit, figures::Unit::count);
 }
 
 TEST(unsaid_blocks, of_views) {

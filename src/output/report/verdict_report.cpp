@@ -97,7 +97,7 @@ void add_goals(Document& d, const plan::Verdict& v) {
   if (v.goals.empty()) return;
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
-  for (const machine::GoalOutcome& g : v.goals) {
+  for (const figures::GoalOutcome& g : v.goals) {
     if (!g.known) {
       t.rows.push_back({g.text, "not known: nothing in this design gives it", "", ""});
       t.tones.push_back(Tone::bad);
@@ -112,34 +112,35 @@ void add_goals(Document& d, const plan::Verdict& v) {
   d.drawing(goals_svg(v.goals));
 }
 
-// What is asked for most, by layer and figure; those that a design does not have are left out.
-struct KeyFigure {
-  machine::Layer layer;
-  const char* id;
-};
-constexpr KeyFigure kKeyFigures[] = {
-    {machine::Layer::training, "useful_rate"}, {machine::Layer::training, "mfu"},
-    {machine::Layer::training, "run_time"},    {machine::Layer::serving, "ttft_p99"},
-    {machine::Layer::serving, "tpot_p99"},     {machine::Layer::serving, "capacity"},
-    {machine::Layer::failure, "goodput"},      {machine::Layer::facility, "draw_peak"},
-    {machine::Layer::facility, "pue"},         {machine::Layer::cost, "annual"},
-    {machine::Layer::cost, "useful_hour"}};
+// What is asked for most; those that a design does not have are left out.
+constexpr figures::FigureId kKeyFigures[] = {figures::FigureId::useful_rate,
+                                             figures::FigureId::useful_samples,
+                                             figures::FigureId::mfu,
+                                             figures::FigureId::run_time,
+                                             figures::FigureId::ttft_p99,
+                                             figures::FigureId::tpot_p99,
+                                             figures::FigureId::replica_capacity,
+                                             figures::FigureId::goodput,
+                                             figures::FigureId::draw_nameplate,
+                                             figures::FigureId::pue,
+                                             figures::FigureId::annual,
+                                             figures::FigureId::useful_hour};
 
 void add_key_figures(Document& d, const plan::Verdict& v) {
   std::vector<Tile> tiles;
   // A single site needs no name beside its figures.
   const bool many_sites =
-      std::ranges::count(v.sections, machine::Layer::facility, &machine::Section::layer) > 1;
-  for (const KeyFigure& key : kKeyFigures) {
-    for (const machine::Section& s : v.sections) {
-      if (s.layer != key.layer) continue;
-      for (const machine::Figure& f : s.figures) {
-        if (f.id != key.id) continue;
+      std::ranges::count(v.sections, figures::Layer::facility, &figures::Section::layer) > 1;
+  for (const figures::FigureId key : kKeyFigures) {
+    for (const figures::Section& s : v.sections) {
+      if (s.layer != kind_of(key).layer) continue;
+      for (const figures::Figure& f : s.figures) {
+        if (f.kind != key) continue;
         const bool is_named =
-            !s.name.empty() && (s.layer != machine::Layer::facility || many_sites);
-        tiles.push_back({.label = is_named ? s.name + ": " + f.label : f.label,
-                         .value = show(f.estimate.value, f.unit),
-                         .detail = show_interval(f.estimate, f.unit)});
+            !s.name.empty() && (s.layer != figures::Layer::facility || many_sites);
+        tiles.push_back({.label = is_named ? s.name + ": " + f.title() : f.title(),
+                         .value = show(f.estimate.value, f.unit()),
+                         .detail = show_interval(f.estimate, f.unit())});
       }
     }
   }
@@ -160,7 +161,7 @@ void add_bill_chart(Document& d, const catalog::Bill& bill) {
   }
   if (bars.size() < 2) return;
   std::ranges::stable_sort(bars, std::greater{}, &Bar::value);
-  for (Bar& b : bars) b.shown = show(b.value, machine::Unit::usd);
+  for (Bar& b : bars) b.shown = show(b.value, figures::Unit::usd);
   d.drawing(bars_svg("What is bought, by part of the bill", bars));
 }
 
@@ -170,33 +171,34 @@ void add_spends(Document& d, const plan::Verdict& v) {
   Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
           .flush_right = {false, true, true, true}};
   for (const plan::Spend& s : v.spends) {
-    t.rows.push_back({s.what, show(s.cost_usd_per_year, machine::Unit::usd_per_year),
-                      fmt::format("{} -> {}", show(s.goodput_before, machine::Unit::ratio),
-                                  show(s.goodput_after, machine::Unit::ratio)),
+    t.rows.push_back({s.what, show(s.cost_usd_per_year, figures::Unit::usd_per_year),
+                      fmt::format("{} -> {}", show(s.goodput_before, figures::Unit::ratio),
+                                  show(s.goodput_after, figures::Unit::ratio)),
                       fmt::format("{} -> {}", significant(s.unit_cost_before_usd, 4),
                                   significant(s.unit_cost_after_usd, 4))});
   }
   d.table(std::move(t));
 }
 
-void add_explanation(Document& d, const machine::Section& s) {
-  for (const machine::Figure& f : s.figures) {
+void add_explanation(Document& d, const figures::Section& s) {
+  for (const figures::Figure& f : s.figures) {
     if (f.formula.empty() && f.inputs.empty()) continue;
-    d.heading(4, fmt::format("why {}: {}", f.label, show(f.estimate.value, f.unit)));
+    d.heading(4, fmt::format("why {}: {}", f.title(), show(f.estimate.value, f.unit())));
     if (!f.formula.empty()) d.verbatim(f.formula);
     Table t;
-    for (const machine::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
+    for (const figures::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
     if (!t.rows.empty()) d.table(std::move(t));
   }
 }
 
-void add_section(Document& d, const machine::Section& s, VerdictView view) {
+void add_section(Document& d, const figures::Section& s, VerdictView view) {
   if (!s.name.empty()) d.heading(3, s.name);
   if (!s.summary.empty()) d.paragraph(s.summary);
   Table t{.flush_right = {false, true, false, false, false}};
-  for (const machine::Figure& f : s.figures) {
-    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
-                      std::string(to_text(f.estimate.basis)), f.estimate.reference});
+  for (const figures::Figure& f : s.figures) {
+    t.rows.push_back({f.title(), show(f.estimate.value, f.unit()),
+                      show_interval(f.estimate, f.unit()), std::string(to_text(f.estimate.basis)),
+                      f.estimate.reference});
   }
   if (!t.rows.empty()) d.table(std::move(t));
   if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
@@ -210,21 +212,23 @@ void add_bill(Document& d, const catalog::Bill& bill) {
           .flush_right = {false, false, false, true, true, true}};
   for (const catalog::BillLine& l : bill.lines) {
     const std::string price =
-        l.unit_price ? fmt::format("{} .. {}", show(l.unit_price->low.base(), machine::Unit::usd),
-                                   show(l.unit_price->high.base(), machine::Unit::usd))
+        l.unit_price ? fmt::format("{} .. {}", show(l.unit_price->low.base(), figures::Unit::usd),
+                                   show(l.unit_price->high.base(), figures::Unit::usd))
                      : "no public price";
-    t.rows.push_back({l.section, l.item, l.part_id, show(l.count, machine::Unit::count), price,
-                      show(l.unit_power.base(), machine::Unit::watts)});
+    t.rows.push_back({l.section, l.item, l.part_id, show(l.count, figures::Unit::count), price,
+                      show(l.unit_power.base(), figures::Unit::watts)});
   }
   d.table(std::move(t));
 }
 
-void write_sections(JsonWriter& w, const plan::Verdict& v) {
+void write_sections(JsonWriter& w, const plan::Verdict& v, bool for_console) {
   w.key("sections").begin_array();
-  for (const machine::Section& s : v.sections) {
+  for (const figures::Section& s : v.sections) {
     w.begin_object().field("layer", to_text(s.layer)).field("name", s.name);
     w.field("summary", s.summary).field("limit", s.limit).key("figures").begin_object();
-    for (const machine::Figure& f : s.figures) write_figure(w, f);
+    for (const figures::Figure& f : s.figures) {
+      for_console ? write_console_figure(w, f) : write_figure(w, f);
+    }
     w.end_object().end_object();
   }
   w.end_array();
@@ -247,19 +251,14 @@ void write_findings(JsonWriter& w, const plan::Verdict& v) {
   w.end_array();
 }
 
-void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v) {
+void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v, bool for_console) {
   w.key("goals").begin_array();
-  for (const machine::GoalOutcome& g : v.goals) {
-    w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
+  for (const figures::GoalOutcome& g : v.goals) {
+    w.begin_object().field("text", g.text);
+    if (!for_console) w.field("outcome", outcome_word(g));
+    w.field("metric", g.metric).field("met", g.met);
     w.field("met_over_interval", g.likely).field("known", g.known);
-    const auto shown = [&](std::string_view key, double value) {
-      g.known ? w.field(key, value) : w.key(key).null();
-    };
-    shown("bound", g.bound);
-    shown("value", g.actual.value);
-    shown("low", g.actual.low);
-    shown("high", g.actual.high);
-    w.field("unit", unit_name(g.unit));
+    write_goal_numbers(w, g);
     w.end_object();
   }
   w.end_array().key("spends").begin_array();
@@ -291,7 +290,7 @@ Document document_of(const plan::Verdict& v, VerdictView view) {
   if (view.brief) return d;
   add_bill_chart(d, v.bill);
   std::string last_layer;
-  for (const machine::Section& s : v.sections) {
+  for (const figures::Section& s : v.sections) {
     if (last_layer != to_text(s.layer)) d.heading(2, last_layer = to_text(s.layer));
     add_section(d, s, view);
   }
@@ -304,14 +303,17 @@ Document document_of(const plan::Verdict& v, VerdictView view) {
   return d;
 }
 
-std::string json_of(const plan::Verdict& v) {
+namespace {
+
+std::string verdict_json_in(const plan::Verdict& v, bool for_console) {
   JsonWriter w;
-  w.begin_object().field("schema_version", 1).field("kind", "verdict");
+  w.begin_object().field("schema_version", for_console ? 1 : 2).field("kind", "verdict");
   w.field("design", v.design).field("version", v.version).field("digest", v.digest);
   w.field("passes", v.passes()).field("summary", v.summary);
-  write_sections(w, v);
+  if (!for_console) write_figure_list(w, v.sections);
+  write_sections(w, v, for_console);
   write_findings(w, v);
-  write_goals_and_spends(w, v);
+  write_goals_and_spends(w, v, for_console);
   write_bill(w, v.bill);
   w.key("coarse").begin_array();
   for (const std::string& c : v.coarse) w.value(c);
@@ -319,13 +321,18 @@ std::string json_of(const plan::Verdict& v) {
   return w.text() + '\n';
 }
 
+}  // namespace
+
+std::string json_of(const plan::Verdict& v) { return verdict_json_in(v, false); }
+std::string console_json_of(const plan::Verdict& v) { return verdict_json_in(v, true); }
+
 std::string csv_of(const plan::Verdict& v) {
   std::string out = "layer,section,figure,value,low,high,unit,basis,reference\n";
-  for (const machine::Section& s : v.sections) {
-    for (const machine::Figure& f : s.figures) {
-      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", to_text(s.layer), csv_field(s.name), f.id,
-                         shortest(f.estimate.value), shortest(f.estimate.low),
-                         shortest(f.estimate.high), unit_name(f.unit), to_text(f.estimate.basis),
+  for (const figures::Section& s : v.sections) {
+    for (const figures::Figure& f : s.figures) {
+      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", to_text(s.layer), csv_field(s.name),
+                         f.id(), shortest(f.estimate.value), shortest(f.estimate.low),
+                         shortest(f.estimate.high), unit_name(f.unit()), to_text(f.estimate.basis),
                          csv_field(f.estimate.reference));
     }
   }

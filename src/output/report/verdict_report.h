@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "plan/plan/verdict.h"
 #include "output/report/document.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::report {
 
@@ -18,7 +18,10 @@ struct VerdictView {
 };
 
 Document document_of(const plan::Verdict& v, VerdictView view = {});
+// Schema 2, the contract of `orrery plan`: goals and figures as a run has them, then the rest.
 std::string json_of(const plan::Verdict& v);
+// Schema 1, as the console reads it.
+std::string console_json_of(const plan::Verdict& v);
 // One figure a line: layer, section, figure, value, low, high, unit, basis, reference.
 std::string csv_of(const plan::Verdict& v);
 

@@ -16,10 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-machine::Figure told_figure(std::string id, std::string label, machine::Unit unit, double value) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = unit,
+figures::Figure told_figure(figures::FigureId kind, double value) {
+  return {.kind = kind,
           .estimate = {.value = value,
                        .low = value * 0.5,
                        .high = value * 3,
@@ -31,18 +29,18 @@ machine::Figure told_figure(std::string id, std::string label, machine::Unit uni
 
 plan::Verdict told_verdict() {
   plan::Verdict v{.design = "hall", .version = "2", .digest = "abc", .summary = "Fails."};
-  v.sections.push_back({.layer = machine::Layer::training, .name = "pre|train", .limit = "links"});
-  v.sections.back().figures = {told_figure("mfu", "MFU", machine::Unit::ratio, 0.4),
-                               told_figure("run_time", "run", machine::Unit::seconds, 7200)};
-  v.sections.push_back({.layer = machine::Layer::facility, .name = "north"});
-  v.sections.back().figures = {told_figure("pue", "PUE", machine::Unit::factor, 1.2)};
-  v.sections.push_back({.layer = machine::Layer::cost, .name = ""});
-  v.sections.back().figures = {told_figure("annual", "a year", machine::Unit::usd_per_year, 9e6)};
+  v.sections.push_back({.layer = figures::Layer::training, .name = "pre|train", .limit = "links"});
+  v.sections.back().figures = {told_figure(figures::FigureId::mfu, 0.4),
+                               told_figure(figures::FigureId::run_time, 7200)};
+  v.sections.push_back({.layer = figures::Layer::facility, .name = "north"});
+  v.sections.back().figures = {told_figure(figures::FigureId::pue, 1.2)};
+  v.sections.push_back({.layer = figures::Layer::cost, .name = ""});
+  v.sections.back().figures = {told_figure(figures::FigureId::annual, 9e6)};
   v.sections.back().figures.back().inputs = {{"price", "4 USD", "catalog/z"}};
   v.findings = {
       {.severity = Severity::error,
        .rule = "a.b",
-       .layer = machine::Layer::storage,
+       .layer = figures::Layer::storage,
        .place = {"d.yaml", 3, 5},
        .what = "first",
        .why = "shared why",
@@ -56,9 +54,9 @@ plan::Verdict told_verdict() {
        .fix = "fix two"},
       {.severity = Severity::warning, .rule = "a.b", .place = {"d.yaml", 0, 0}, .what = "third"}};
   const auto goal = [](const char* text, double value, bool met, bool likely) {
-    return machine::GoalOutcome{.text = text,
+    return figures::GoalOutcome{.text = text,
                                 .metric = std::string("metric ") + text,
-                                .unit = machine::Unit::ratio,
+                                .unit = figures::Unit::ratio,
                                 .actual = {.value = value, .low = value - 0.1, .high = value + 0.2},
                                 .bound = value + 0.3,
                                 .met = met,
@@ -163,12 +161,12 @@ TEST(verdict_report, csv_reads_back_as_the_figures) {
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 4U);
   std::size_t i = 0;
-  for (const machine::Section& s : v.sections) {
-    for (const machine::Figure& f : s.figures) {
+  for (const figures::Section& s : v.sections) {
+    for (const figures::Figure& f : s.figures) {
       const CsvRow& row = table->rows()[i++];
       EXPECT_EQ(table->text(row, "layer"), to_text(s.layer));
       EXPECT_EQ(table->text(row, "section"), s.name);
-      EXPECT_EQ(table->text(row, "figure"), f.id);
+      EXPECT_EQ(table->text(row, "figure"), f.id());
       EXPECT_EQ(table->number(row, "value"), f.estimate.value);
       EXPECT_EQ(table->number(row, "low"), f.estimate.low);
       EXPECT_EQ(table->number(row, "high"), f.estimate.high);
@@ -228,11 +226,14 @@ TEST(verdict_report, a_site_is_named_beside_its_figures_where_there_are_two) {
     return all;
   };
   plan::Verdict v = told_verdict();
-  EXPECT_THAT(labels(v), testing::ElementsAre("pre|train: MFU", "pre|train: run", "PUE", "a year"));
+  EXPECT_THAT(labels(v), testing::ElementsAre("pre|train: model FLOP/s utilisation",
+                                              "pre|train: time from start to end of the run", "PUE",
+                                              "cost of a year"));
   v.sections.push_back(v.sections[1]);
   v.sections.back().name = "south";
-  EXPECT_THAT(labels(v), testing::ElementsAre("pre|train: MFU", "pre|train: run", "north: PUE",
-                                              "south: PUE", "a year"));
+  EXPECT_THAT(labels(v), testing::ElementsAre("pre|train: model FLOP/s utilisation",
+                                              "pre|train: time from start to end of the run",
+                                              "north: PUE", "south: PUE", "cost of a year"));
 }
 
 // 10 nodes at 1 to 3 USD are 20 USD, 2 disks at 15 to 25 are 40: the larger first, twice as long.
@@ -263,9 +264,9 @@ TEST(verdict_report, the_next_spend_says_both_before_and_after) {
 // A figure with inputs alone is explained as one with a formula is; one with neither is not.
 TEST(verdict_report, explained_are_the_figures_that_have_something_behind_them) {
   const std::string text = to_text(document_of(told_verdict(), {.explain = true}));
-  EXPECT_THAT(text, HasSubstr("why a year: 9 MUSD/y\n"));
+  EXPECT_THAT(text, HasSubstr("why cost of a year: 9 MUSD/y\n"));
   EXPECT_THAT(text, HasSubstr("price  4 USD  catalog/z"));
-  EXPECT_THAT(text, Not(HasSubstr("why MFU")));
+  EXPECT_THAT(text, Not(HasSubstr("why model FLOP/s utilisation")));
   EXPECT_THAT(text, HasSubstr("1 USD .. 3 USD"));
   EXPECT_THAT(text, HasSubstr("no public price"));
 }
@@ -275,7 +276,8 @@ TEST(explain_report, a_figure_in_full_says_its_interval_its_inputs_and_what_bind
   const auto mfu = figures_named(v, "mfu");
   const std::string text = to_text(document_of(mfu, true));
   EXPECT_THAT(text, HasSubstr("training.mfu of pre|train"));
-  EXPECT_THAT(text, HasSubstr("MFU: 40 %, 80 % interval 20 % .. 120 % (vendor)"));
+  EXPECT_THAT(text,
+              HasSubstr("model FLOP/s utilisation: 40 %, 80 % interval 20 % .. 120 % (vendor)"));
   EXPECT_THAT(text, HasSubstr("What binds here: links"));
   const auto year = figures_named(v, "annual");
   EXPECT_THAT(to_text(document_of(year, true)), HasSubstr("price  4 USD  catalog/z"));

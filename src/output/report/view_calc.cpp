@@ -69,21 +69,21 @@ std::string text_at(const calc::CalcParameter& p, double x) {
   return p.unit.empty() ? shortest(x) : shortest(x) + ' ' + std::string(p.unit);
 }
 
-const machine::Figure* same_figure(const Result<calc::Calculation>& c,
-                                   const machine::Figure& like) {
+const figures::Number* same_figure(const Result<calc::Calculation>& c,
+                                   const figures::Number& like) {
   if (!c) return nullptr;
-  const auto found = std::ranges::find(c->figures, like.id, &machine::Figure::id);
+  const auto found = std::ranges::find(c->figures, like.id, &figures::Number::id);
   return found == c->figures.end() ? nullptr : &*found;
 }
 
-void write_series(JsonWriter& w, const machine::Figure& like,
+void write_series(JsonWriter& w, const figures::Number& like,
                   const std::vector<Result<calc::Calculation>>& all) {
   w.begin_object().field("key", like.id + std::string(json_suffix(like.unit)));
   w.field("label", like.label).field("unit", unit_name(like.unit));
   const auto write = [&](std::string_view key, double Estimate::* which) {
     w.key(key).begin_array();
     for (const Result<calc::Calculation>& c : all) {
-      const machine::Figure* f = same_figure(c, like);
+      const figures::Number* f = same_figure(c, like);
       f ? w.value(f->estimate.*which) : w.null();
     }
     w.end_array();
@@ -141,7 +141,7 @@ Result<std::string> calculation_view_json(std::string_view name, const calc::Cal
     w.field("unit", swept->unit).key("x").begin_array();
     for (const double v : x) w.value(v);
     w.end_array().key("series").begin_array();
-    for (const machine::Figure& f : answer->figures) write_series(w, f, all);
+    for (const figures::Number& f : answer->figures) write_series(w, f, all);
     w.end_array().end_object();
   }
   w.end_object();

@@ -7,10 +7,10 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/units.h"
+#include "core/workload/model_math.h"
 #include "model/design/goals.h"
 #include "model/design/part_ids.h"
 #include "model/design/shape.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::report {
 namespace {

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
+#include "model/design/write_design.h"
 #include "output/report/figure_json.h"
+#include "plan/plan/rules.h"
 
 namespace orrery::report {
 namespace {
@@ -89,6 +94,15 @@ void add_rents(std::vector<CostNode>& top, const plan::CostView& cost) {
   if (!rents.empty()) top.push_back(branch("rents and fees", std::move(rents)));
 }
 
+// None if the design with the edit has no cost, as none of its machines.
+std::optional<double> price_of_edit(const plan::Review& review, const design::Change& edit,
+                                    const ReviewChanged& changed) {
+  if (review.cost.annual <= Usd(0)) return std::nullopt;
+  const auto after = changed(edit);
+  if (!after || after->cost.annual <= Usd(0)) return std::nullopt;
+  return (after->cost.annual - review.cost.annual).base();
+}
+
 }  // namespace
 
 bool is_assumed(std::string_view reference) {
@@ -114,13 +128,31 @@ void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole) {
 
 void write_tornado(JsonWriter& w, const plan::CostView& cost) {
   w.begin_object().field("value", cost.tornado.value);
-  w.field("unit", unit_name(machine::Unit::usd_per_hour)).key("bars").begin_array();
+  w.field("unit", unit_name(figures::Unit::usd_per_hour)).key("bars").begin_array();
   for (const cost::SensitivityBar& b : cost.tornado.bars) {
     w.begin_object().field("name", b.name).field("at_low", b.at_low).field("at_high", b.at_high);
     w.field("input_low", b.input_low).field("input_high", b.input_high);
     w.field("reference", b.reference).end_object();
   }
   w.end_array().end_object();
+}
+
+std::string prices_view_json(const plan::Review& review, const ReviewChanged& changed) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "prices");
+  w.field("digest", design::design_digest(review.design())).key("edits").begin_array();
+  std::set<std::pair<std::string, std::string>> priced;
+  for (const plan::Finding& finding : check_rules(review)) {
+    if (!finding.edit || priced.size() == kMostPriced) continue;
+    if (!priced.emplace(finding.edit->path, finding.edit->value).second) continue;
+    const auto price = price_of_edit(review, *finding.edit, changed);
+    w.begin_object().field("path", finding.edit->path).field("value", finding.edit->value);
+    w.key("cost_usd_per_year");
+    price ? w.value(*price) : w.null();
+    w.end_object();
+  }
+  w.end_array().end_object();
+  return w.text() + '\n';
 }
 
 }  // namespace orrery::report

@@ -5,8 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/machine/tier_asks.h"
-#include "plan/plan/review.h"
+#include "model/jobs/tier_asks.h"
 #include "output/report/charts_svg.h"
 #include "output/report/tornado_svg.h"
 #include "output/report/view_accuracy.h"
@@ -19,6 +18,7 @@
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {
@@ -144,7 +144,7 @@ TEST(view_details, the_clocks_of_a_save_are_those_of_its_plan) {
   for (const std::string name : {"pretrain", "second"}) {
     const Json view = Json::parse(text_of(storage_view_json(r, name)));
     const plan::TrainView& t = r.trains[name == "pretrain" ? 0 : 1];
-    const machine::SavePlan& s = *t.checkpoint;
+    const jobs::SavePlan& s = *t.checkpoint;
     const Json& clocks = view["run"]["clocks"];
     EXPECT_EQ(view["workload"], name);
     EXPECT_EQ(view["run"]["path"], t.path);
@@ -262,12 +262,12 @@ TEST(view_details, rows_of_a_chart_stand_one_below_the_other) {
   EXPECT_THAT(bars, HasSubstr("<rect x=\"200\" y=\"13.0\" width=\"390.0\" height=\"14\""));
   EXPECT_THAT(bars, HasSubstr("<rect x=\"200\" y=\"41.0\" width=\"1.0\" height=\"14\""));
   EXPECT_THAT(bars, HasSubstr("<text x=\"208.0\" y=\"52.0\">y</text>"));
-  const machine::GoalOutcome goal{.text = "g",
-                                  .unit = machine::Unit::ratio,
+  const figures::GoalOutcome goal{.text = "g",
+                                  .unit = figures::Unit::ratio,
                                   .actual = {.value = 2, .low = 1, .high = 3},
                                   .bound = 4,
                                   .met = true};
-  machine::GoalOutcome unknown = goal;
+  figures::GoalOutcome unknown = goal;
   unknown.known = false;
   const std::string goals = goals_svg(std::vector{goal, unknown, goal});
   EXPECT_THAT(goals, HasSubstr("viewBox=\"0 0 720 68\""));
@@ -283,7 +283,7 @@ TEST(view_details, a_tornado_is_as_high_as_its_bars) {
   const cost::Tornado t{
       .value = 4,
       .bars = {{.name = "a", .at_low = 2, .at_high = 6}, {.name = "b", .at_low = 3, .at_high = 5}}};
-  const std::string svg = tornado_svg(t, machine::Unit::usd_per_hour);
+  const std::string svg = tornado_svg(t, figures::Unit::usd_per_hour);
   EXPECT_THAT(svg, HasSubstr("viewBox=\"0 0 720 88\""));
   EXPECT_THAT(svg, HasSubstr("translate(0,18)"));
   EXPECT_THAT(svg, HasSubstr("translate(0,42)"));

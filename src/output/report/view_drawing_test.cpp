@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "plan/plan/review.h"
+#include "model/jobs/build_machine.h"
 #include "output/report/view_accuracy.h"
 #include "output/report/view_completions.h"
 #include "output/report/view_fabric.h"
@@ -13,6 +13,7 @@
 #include "output/report/view_run.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {
@@ -25,7 +26,7 @@ std::string drawn_text(const std::string& compute, int hosts, FabricDetail detai
       "orrery: 1\nname: x\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: " +
       std::to_string(hosts) + " }]\nfabric: { compute: { " + compute + " } }\n");
   const Json v = Json::parse(
-      text_of(fabric_view_json(build_machine(d, machine::known()), {.detail = detail})));
+      text_of(fabric_view_json(jobs::build_machine(d, machine::known()), {.detail = detail})));
   std::string out;
   for (const Json& s : v["switches"]) {
     out += s["id"].get<std::string>() + " x" + s["count"].dump() + " g" + s["group"].dump() +

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "model/design/edit.h"
+#include "model/jobs/build_machine.h"
 #include "output/report/view_completions.h"
 #include "output/report/view_fabric.h"
 #include "output/report/view_fixture.h"
@@ -30,7 +31,7 @@ design::Design fabric_design(const std::vector<design::Change>& edits) {
 }
 
 Json drawn_fabric(const design::Design& d, const FabricViewQuestion& q = {}) {
-  return Json::parse(text_of(fabric_view_json(build_machine(d, machine::known()), q)));
+  return Json::parse(text_of(fabric_view_json(jobs::build_machine(d, machine::known()), q)));
 }
 
 const Json& with_id(const Json& list, const std::string& id) {
@@ -120,13 +121,13 @@ TEST(fabric_laws, a_lost_part_is_lost_once_for_each_time_it_is_named) {
 TEST(fabric_laws, endpoints_are_no_part_that_can_be_named_as_lost) {
   const Json v = drawn_fabric(fabric_design({}));
   const std::string group = v["endpoint_groups"][0]["id"];
-  const auto r =
-      fabric_view_json(build_machine(fabric_design({}), machine::known()), {.failed = {group}});
+  const auto r = fabric_view_json(jobs::build_machine(fabric_design({}), machine::known()),
+                                  {.failed = {group}});
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "fabric.no-such-part");
   const std::vector<std::string> many(65, "spine-0");
   const auto all =
-      fabric_view_json(build_machine(fabric_design({}), machine::known()), {.failed = many});
+      fabric_view_json(jobs::build_machine(fabric_design({}), machine::known()), {.failed = many});
   ASSERT_FALSE(all.has_value());
   EXPECT_THAT(to_text(all.error()), HasSubstr("64"));
   EXPECT_EQ(all.error().size(), 1U);

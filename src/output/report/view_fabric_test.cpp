@@ -9,6 +9,7 @@
 #include <set>
 
 #include "model/design/edit.h"
+#include "model/jobs/build_machine.h"
 #include "output/report/view_fixture.h"
 
 namespace orrery::report {
@@ -19,7 +20,7 @@ using testing::SizeIs;
 using Json = nlohmann::json;
 
 Json fabric_view(const design::Design& d, const FabricViewQuestion& q = {}) {
-  return Json::parse(text_of(fabric_view_json(build_machine(d, machine::known()), q)));
+  return Json::parse(text_of(fabric_view_json(jobs::build_machine(d, machine::known()), q)));
 }
 
 std::string edited(std::string text, const std::vector<design::Change>& edits) {
@@ -68,7 +69,8 @@ TEST(view_fabric, every_network_of_every_template_is_whole) {
   for (const design::Template& t : design::templates()) {
     const design::Design d = template_design(t.name);
     for (const char* network : {"compute", "storage", "management"}) {
-      const auto r = fabric_view_json(build_machine(d, machine::known()), {.network = network});
+      const auto r =
+          fabric_view_json(jobs::build_machine(d, machine::known()), {.network = network});
       if (!r) {
         EXPECT_THAT(to_text(r.error()), HasSubstr("fabric.no-network")) << t.name;
         continue;
@@ -134,7 +136,7 @@ TEST(view_fabric, a_cable_named_twice_is_two_cables) {
   EXPECT_EQ((*find(one["links"], "leaf-0:spine-1"))["failed"], 1);
   EXPECT_EQ((*find(two["links"], "leaf-0:spine-1"))["failed"], 2);
   const auto r = fabric_view_json(
-      build_machine(d, machine::known()),
+      jobs::build_machine(d, machine::known()),
       {.failed = {"leaf-0:spine-1", "leaf-0:spine-1", "leaf-0:spine-1", "leaf-99"}});
   ASSERT_FALSE(r.has_value());
   EXPECT_THAT(r.error(), SizeIs(2));
@@ -169,7 +171,7 @@ TEST(view_fabric, sixteen_thousand_endpoints_stay_small_and_quick) {
        {std::vector<std::string>{}, {"spines-0", "leaf-0:spines-0"}}) {
     const std::clock_t start = std::clock();
     const std::string text = text_of(fabric_view_json(
-        build_machine(d, machine::known()),
+        jobs::build_machine(d, machine::known()),
         {.collective = {.kind = workload::Collective::all_to_all}, .failed = failed}));
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_LT(text.size(), 2'000'000U);
@@ -182,8 +184,9 @@ TEST(view_fabric, sixteen_thousand_endpoints_stay_small_and_quick) {
 }
 
 TEST(view_fabric, refuses_what_is_not_there) {
-  const auto none = fabric_view_json(
-      build_machine(template_design("cloud-rental"), machine::known()), {.network = "storage"});
+  const auto none =
+      fabric_view_json(jobs::build_machine(template_design("cloud-rental"), machine::known()),
+                       {.network = "storage"});
   ASSERT_FALSE(none.has_value());
   EXPECT_THAT(to_text(none.error()), HasSubstr("fabric.no-network"));
 }

@@ -5,13 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/plan/review.h"
 #include "output/report/view_accuracy.h"
 #include "output/report/view_cost.h"
 #include "output/report/view_fabric.h"
 #include "output/report/view_fixture.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {

@@ -11,7 +11,6 @@
 #include "core/base/csv.h"
 #include "core/base/json_writer.h"
 #include "model/design/edit.h"
-#include "plan/plan/review.h"
 #include "output/report/comparison_report.h"
 #include "output/report/view_calc.h"
 #include "output/report/view_compare.h"
@@ -22,6 +21,7 @@
 #include "output/report/view_hall.h"
 #include "output/report/view_run.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {
@@ -200,17 +200,17 @@ TEST(view_laws, a_comparison_holds_every_figure_of_every_design) {
           .value();
   for (std::size_t i = 0; i < 2; ++i) {
     std::size_t figures = 0;
-    for (const machine::Section& s : c.designs[i].verdict.sections) {
-      for (const machine::Figure& f : s.figures) {
+    for (const figures::Section& s : c.designs[i].verdict.sections) {
+      for (const figures::Figure& f : s.figures) {
         ++figures;
         int rows = 0;
         for (const ComparedFigure& row : c.figures) {
-          if (row.layer != s.layer || row.section != s.name || row.id != f.id) continue;
+          if (row.layer != s.layer || row.section != s.name || row.id != f.id()) continue;
           ++rows;
           ASSERT_TRUE(row.values[i].has_value()) << row.id;
           EXPECT_EQ(*row.values[i], f.estimate) << row.id;
         }
-        EXPECT_EQ(rows, 1) << f.id;
+        EXPECT_EQ(rows, 1) << f.id();
       }
     }
     const auto told = std::ranges::count_if(
@@ -228,9 +228,9 @@ TEST(view_laws, what_decides_is_what_the_reviews_say) {
   ASSERT_EQ(rows.size(), 6U);
   const Json v = Json::parse(comparison_view_json(c));
   for (std::size_t i = 0; i < 2; ++i) {
-    const machine::Figure* hour = c.designs[i].verdict.figure(machine::Layer::cost, "useful_hour");
+    const figures::Figure* hour = c.designs[i].verdict.figure(figures::Layer::cost, "useful_hour");
     ASSERT_NE(hour, nullptr);
-    EXPECT_EQ(rows[5].shown[i], show(hour->estimate.value, machine::Unit::usd_per_hour));
+    EXPECT_EQ(rows[5].shown[i], show(hour->estimate.value, figures::Unit::usd_per_hour));
     EXPECT_NEAR(v["designs"][i]["unit_cost_usd_per_hour"].get<double>(), hour->estimate.value,
                 1e-9 * hour->estimate.value);
   }
@@ -295,9 +295,9 @@ TEST(view_laws, a_whole_report_has_each_designs_tornado_and_a_tree_with_depth) {
 }
 
 TEST(view_laws, a_sign_is_plus_minus_or_neither) {
-  EXPECT_EQ(signed_text(0.0123, machine::Unit::ratio), "+1.23 pp");
-  EXPECT_EQ(signed_text(-2, machine::Unit::usd_per_hour), "−2 USD/h");
-  EXPECT_EQ(signed_text(0, machine::Unit::ratio), "±0 pp");
+  EXPECT_EQ(signed_text(0.0123, figures::Unit::ratio), "+1.23 pp");
+  EXPECT_EQ(signed_text(-2, figures::Unit::usd_per_hour), "−2 USD/h");
+  EXPECT_EQ(signed_text(0, figures::Unit::ratio), "±0 pp");
 }
 
 const CostNode* node_named(const CostNode& from, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "model/jobs/build_machine.h"
 #include "output/report/view_fixture.h"
 #include "twin/twin/simulation.h"
 
@@ -105,7 +106,7 @@ TEST(ViewRun, levels_are_named_by_what_they_are) {
 // cause add up to what the run says the cause took.
 TEST(ViewRun, tells_what_the_run_booked) {
   const machine::Machine machine =
-      build_machine(template_design("superpod-h100"), machine::known());
+      jobs::build_machine(template_design("superpod-h100"), machine::known());
   const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
   const auto done = simulation.replicate(0);
   ASSERT_TRUE(done);
@@ -143,7 +144,7 @@ TEST(ViewRun, tells_what_the_run_booked) {
 // At every change the hosts that the run holds are as many as it asked for, or fewer in an outage.
 TEST(ViewRun, a_host_is_one_runs_at_a_time) {
   const machine::Machine machine =
-      build_machine(template_design("superpod-h100"), machine::known());
+      jobs::build_machine(template_design("superpod-h100"), machine::known());
   const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
   const auto done = simulation.replicate(0);
   ASSERT_TRUE(done);

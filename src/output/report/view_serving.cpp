@@ -5,11 +5,11 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "model/machine/serving_choices.h"
+#include "layers/serving/replica_trace.h"
+#include "model/jobs/serving_choices.h"
+#include "output/report/figure_json.h"
 #include "plan/plan/review.h"
 #include "plan/plan/sections.h"
-#include "output/report/figure_json.h"
-#include "layers/serving/replica_trace.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::report {
@@ -46,9 +46,9 @@ Result<AskedService> ask_service(const plan::Review& review, const std::string& 
   std::string why = a.view->infeasible;
   if (why.empty()) {
     for (twin::ServicePlan& p : twin::service_plans(*review.machine, *a.view->workload, false)) {
-      if (p.label == a.view->label) a.plan = std::move(p);
+      if (p.job.label == a.view->label) a.plan = std::move(p);
     }
-    why = a.plan.serve == nullptr ? "it has no replicas in time" : a.plan.infeasible;
+    why = a.plan.job.serve == nullptr ? "it has no replicas in time" : a.plan.job.infeasible;
   }
   if (why.empty()) return a;
   return fail({.code = "serving.infeasible",
@@ -141,22 +141,21 @@ void write_break(JsonWriter& w, const std::vector<twin::LoadWindow>& levels, con
 void write_choices(JsonWriter& w, const plan::Review& r, const AskedService& a) {
   const twin::WindowAsk& own = a.plan.ask;
   const catalog::Dtype format = own.query.precision.products;
-  machine::ServingAsk question{
-      .model = own.query.model,
-      .accelerator = own.query.accelerator,
-      .slice = own.query.slice,
-      .request = own.query.request,
-      .target = machine::target_of(*a.view->serve, own.query.request.output),
-      .engines = {},
-      .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
-      .most_tp = std::min(8, a.view->fleet->node.part.accelerators)};
+  jobs::ServingAsk question{.model = own.query.model,
+                            .accelerator = own.query.accelerator,
+                            .slice = own.query.slice,
+                            .request = own.query.request,
+                            .target = jobs::target_of(*a.view->serve, own.query.request.output),
+                            .engines = {},
+                            .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
+                            .most_tp = std::min(8, a.view->fleet->node.part.accelerators)};
   for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) {
     question.engines.emplace_back(engine);
   }
   const auto all = serving_for(r.models(), question, a.view->peak);
   w.key("choices").begin_array();
   std::size_t shown = 0;
-  for (const machine::ServingChoice& c : all) {
+  for (const jobs::ServingChoice& c : all) {
     const bool current = c.engine == a.view->serve->engine && c.format == format &&
                          c.tp == own.query.split.tp && c.apart == a.view->serve->disaggregated;
     if (shown >= kMostChoices && !current) continue;
@@ -192,9 +191,9 @@ void write_iterations(JsonWriter& w, const plan::Review& r, const twin::WindowAs
 
 void write_figures(JsonWriter& w, const plan::Review& r, const plan::ServeView& view) {
   w.key("figures").begin_object();
-  for (const machine::Section& s : serving_sections(r)) {
-    if (s.layer != machine::Layer::serving || s.name != view.label) continue;
-    for (const machine::Figure& f : s.figures) write_figure(w, f);
+  for (const figures::Section& s : serving_sections(r)) {
+    if (s.layer != figures::Layer::serving || s.name != view.label) continue;
+    for (const figures::Figure& f : s.figures) write_figure(w, f);
     break;
   }
   w.end_object();
@@ -222,7 +221,7 @@ Result<std::string> serving_view_json(const plan::Review& review, const std::str
   std::vector<double> rates;
   for (const double load : kLoads) rates.push_back(load * plan.capacity);
   const twin::ServiceWindows windows = twin::simulate_windows(review.models(), plan.ask, rates);
-  const Objectives objectives(plan.serve->objective);
+  const Objectives objectives(plan.job.serve->objective);
   JsonWriter w(0);
   w.begin_object();
   write_head(w, review, *asked);

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/design/edit.h"
-#include "plan/plan/review.h"
 #include "output/report/view_fixture.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "layers/storage/save_lives.h"
 #include "model/design/names.h"
 #include "model/design/profiles.h"
-#include "model/machine/tier_asks.h"
-#include "plan/plan/sections.h"
+#include "model/jobs/tier_asks.h"
 #include "output/report/figure_json.h"
-#include "layers/storage/save_lives.h"
+#include "plan/plan/sections.h"
 
 namespace orrery::report {
 namespace {
@@ -46,14 +46,14 @@ void write_asks(JsonWriter& w, const plan::Review& r, const machine::Tier& tier)
   };
   w.key("asks").begin_array();
   for (const plan::TrainView& t : r.trains) {
-    if (t.feasible()) std::ranges::for_each(machine::asks_of(t, *r.machine), write_ask);
+    if (t.feasible()) std::ranges::for_each(jobs::asks_of(t, *r.machine), write_ask);
   }
-  std::ranges::for_each(machine::asks_of_pipeline(*r.machine), write_ask);
+  std::ranges::for_each(jobs::asks_of_pipeline(*r.machine), write_ask);
   w.end_array();
 }
 
 void write_tier(JsonWriter& w, const plan::Review& r, const machine::Tier& t,
-                const machine::Section& section) {
+                const figures::Section& section) {
   const catalog::StorageDevice* device = device_or_usual(t, r.catalog());
   w.begin_object().field("label", t.label).field("tier", word_of(t.tier->tier));
   w.field("kind", word_of(t.tier->kind)).field("path", t.path).field("summary", section.summary);
@@ -66,12 +66,12 @@ void write_tier(JsonWriter& w, const plan::Review& r, const machine::Tier& t,
   write_profile(w, t, r.catalog());
   write_asks(w, r, t);
   w.key("figures").begin_object();
-  for (const machine::Figure& f : section.figures) write_figure(w, f);
+  for (const figures::Figure& f : section.figures) write_figure(w, f);
   w.end_object().end_object();
 }
 
 void write_tiers(JsonWriter& w, const plan::Review& r) {
-  const std::vector<machine::Section> sections = storage_sections(r);
+  const std::vector<figures::Section> sections = storage_sections(r);
   w.key("tiers").begin_array();
   for (std::size_t i = 0; i < r.tiers().size(); ++i) {
     write_tier(w, r, r.tiers()[i], sections[i]);
@@ -92,7 +92,7 @@ storage::KeepRule keep_on(const machine::Tier& tier, const design::Checkpoint& w
 }
 
 storage::LivesQuestion lives_of(const plan::TrainView& t, const machine::Machine& m) {
-  const machine::SavePlan& save = *t.checkpoint;
+  const jobs::SavePlan& save = *t.checkpoint;
   const design::Checkpoint& wanted = *t.train->checkpoint;
   storage::LivesQuestion q{.places = {},
                            .interval = save.interval,
@@ -113,7 +113,7 @@ storage::LivesQuestion lives_of(const plan::TrainView& t, const machine::Machine
   };
   add(*save.first, save.write.total);
   if (save.safe) add(*save.safe, save.drain.total);
-  for (const machine::LaterCopy& copy : save.later) {
+  for (const jobs::LaterCopy& copy : save.later) {
     if (m.crossing_to(*t.fleet, *copy.tier).leads_there()) add(*copy.tier, copy.takes);
   }
   return q;
@@ -157,7 +157,7 @@ void write_time(JsonWriter& w, std::string_view key, const storage::WriteTime& t
 }
 
 void write_clocks(JsonWriter& w, const plan::TrainView& t) {
-  const machine::SavePlan& s = *t.checkpoint;
+  const jobs::SavePlan& s = *t.checkpoint;
   w.key("clocks").begin_object().field("interval_s", s.interval.base());
   w.field("interval_given", s.interval_given).field("async", s.async);
   w.field("stall_end_s", s.stall.stall_end.base()).field("safe_s", s.stall.safe.base());
@@ -165,7 +165,7 @@ void write_clocks(JsonWriter& w, const plan::TrainView& t) {
   write_time(w, "write", s.write, *s.first);
   write_time(w, "drain", s.drain, s.safe ? *s.safe : *s.first);
   w.key("later").begin_array();
-  for (const machine::LaterCopy& copy : s.later) {
+  for (const jobs::LaterCopy& copy : s.later) {
     w.begin_object().field("tier", copy.tier->label).field("every_s", copy.every.base());
     w.field("takes_s", copy.takes.base()).end_object();
   }

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "model/design/edit.h"
-#include "plan/plan/review.h"
 #include "output/report/view_fixture.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {

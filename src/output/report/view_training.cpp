@@ -6,22 +6,22 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/units.h"
-#include "model/machine/train_run.h"
-#include "plan/plan/review.h"
-#include "plan/plan/sections.h"
-#include "output/report/figure_json.h"
 #include "layers/training/stage_memory.h"
 #include "layers/training/trace.h"
+#include "model/jobs/train_run.h"
+#include "output/report/figure_json.h"
+#include "plan/plan/review.h"
+#include "plan/plan/sections.h"
 
 namespace orrery::report {
 namespace {
 
 struct Asked {
   const plan::TrainView* view = nullptr;
-  std::optional<machine::TrainingRun> run;  // none for a plain network
+  std::optional<jobs::TrainingRun> run;  // none for a plain network
 };
 
-Result<machine::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& view) {
+Result<jobs::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& view) {
   auto run = training_run(view, *r.machine);
   if (run) return run;
   return fail({.code = "training.infeasible",
@@ -70,7 +70,7 @@ void write_part(JsonWriter& w, std::string_view id, std::string_view label, doub
   w.field("share_ratio", whole > 0 ? seconds / whole : 0.0).end_object();
 }
 
-void write_step(JsonWriter& w, const machine::TrainingPrediction& p) {
+void write_step(JsonWriter& w, const jobs::TrainingPrediction& p) {
   w.key("step").begin_object().field("time_s", p.step_time_s.value);
   w.field("low_s", p.step_time_s.low).field("high_s", p.step_time_s.high);
   w.key("parts").begin_array();
@@ -97,8 +97,8 @@ void write_stage(JsonWriter& w, int index, const training::StageMemory& m, Bytes
   w.end_array().end_object();
 }
 
-void write_memory(JsonWriter& w, const machine::TrainingRun& run, const machine::Models& models) {
-  const machine::TrainingPrediction& p = run.prediction;
+void write_memory(JsonWriter& w, const jobs::TrainingRun& run, const machine::Models& models) {
+  const jobs::TrainingPrediction& p = run.prediction;
   training::StepScratch scratch;
   const training::FrameworkModel framework = framework_of(models, run.query);
   const auto stages = memory_by_stage(job_of(run.query), p.layout, framework, scratch);
@@ -110,7 +110,7 @@ void write_memory(JsonWriter& w, const machine::TrainingRun& run, const machine:
   w.end_array().end_object();
 }
 
-std::string timeline_note(const machine::TrainingPrediction& p, int drawn) {
+std::string timeline_note(const jobs::TrainingPrediction& p, int drawn) {
   std::string note;
   if (drawn < p.step.microbatches) {
     note = fmt::format("{} of {} microbatches are drawn; the others repeat the middle.", drawn,
@@ -123,7 +123,7 @@ std::string timeline_note(const machine::TrainingPrediction& p, int drawn) {
   return note;
 }
 
-void write_timeline(JsonWriter& w, const machine::TrainingPrediction& p) {
+void write_timeline(JsonWriter& w, const jobs::TrainingPrediction& p) {
   const int stages = std::max(1, p.step.stages.count);
   const int most = std::clamp(kMostTimelineBlocks / (2 * stages), 1, training::kTracedMicrobatches);
   const int drawn = std::min(p.step.microbatches, most);
@@ -141,7 +141,7 @@ void write_timeline(JsonWriter& w, const machine::TrainingPrediction& p) {
   w.end_array().end_object();
 }
 
-void write_search(JsonWriter& w, const machine::TrainingQuery& q) {
+void write_search(JsonWriter& w, const jobs::TrainingQuery& q) {
   w.key("search").begin_object().field("kind", "search-layout").field("model", q.model.id);
   w.field("accelerator", q.accelerator->id).field("gpus", q.gpus).field("batch", q.batch);
   w.field("sequence", static_cast<std::int64_t>(q.sequence));
@@ -152,9 +152,9 @@ void write_search(JsonWriter& w, const machine::TrainingQuery& q) {
 
 void write_figures(JsonWriter& w, const plan::Review& r, const plan::TrainView& view) {
   w.key("figures").begin_object();
-  for (const machine::Section& s : training_sections(r)) {
-    if (s.layer != machine::Layer::training || s.name != view.label) continue;
-    for (const machine::Figure& f : s.figures) write_figure(w, f);
+  for (const figures::Section& s : training_sections(r)) {
+    if (s.layer != figures::Layer::training || s.name != view.label) continue;
+    for (const figures::Figure& f : s.figures) write_figure(w, f);
     break;
   }
   w.end_object();
@@ -162,13 +162,13 @@ void write_figures(JsonWriter& w, const plan::Review& r, const plan::TrainView& 
 
 // A plain network: data parallel, one stage, the parts that its model has.
 void write_plain(JsonWriter& w, const plan::TrainView& v) {
-  const machine::StepPlan& plan = v.step;
+  const jobs::StepPlan& plan = v.step;
   write_layout(w, {.dp = v.accelerators, .sharding = catalog::Sharding::none}, plan.layout);
   w.field("layout_chosen", true).field("fits", v.feasible());
   w.key("step").begin_object().field("time_s", plan.step.base());
   w.field("low_s", plan.step.base() / (1 + plan.error));
   w.field("high_s", plan.step.base() * (1 + plan.error)).key("parts").begin_array();
-  for (const machine::StepSlice& s : plan.parts) {
+  for (const jobs::StepSlice& s : plan.parts) {
     std::string id = s.name;
     std::ranges::replace(id, ' ', '-');
     write_part(w, id, s.name, s.time.base(), plan.step.base());
@@ -185,9 +185,8 @@ void write_plain(JsonWriter& w, const plan::TrainView& v) {
   w.key("search").null();
 }
 
-void write_transformer(JsonWriter& w, const machine::TrainingRun& run,
-                       const machine::Models& models) {
-  const machine::TrainingPrediction& p = run.prediction;
+void write_transformer(JsonWriter& w, const jobs::TrainingRun& run, const machine::Models& models) {
+  const jobs::TrainingPrediction& p = run.prediction;
   write_layout(w, p.layout, to_text(p.layout));
   w.field("layout_chosen", p.layout_chosen).field("fits", p.fits);
   write_step(w, p);
@@ -227,7 +226,7 @@ Result<std::string> training_trace_json(const plan::Review& review, const std::s
     return fail({.code = "training.no-trace",
                  .what = "a network that is no transformer has no timeline of its step"});
   }
-  const machine::TrainingPrediction& p = asked->run->prediction;
+  const jobs::TrainingPrediction& p = asked->run->prediction;
   return step_trace_json(
       p.step, review.design().name + ", " + asked->view->label + ": " + to_text(p.layout));
 }

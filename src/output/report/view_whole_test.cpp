@@ -5,12 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "plan/plan/review.h"
 #include "output/report/view_completions.h"
 #include "output/report/view_fixture.h"
 #include "output/report/view_hall.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {
@@ -185,7 +185,7 @@ TEST(view_whole, a_hall_of_many_racks) {
 plan::Review saving_review() {
   static const catalog::CoolingMethod* const kCooling = new catalog::CoolingMethod();
   plan::Review r = whole_review(*kCooling);
-  machine::SavePlan& s = *r.trains[0].checkpoint;
+  jobs::SavePlan& s = *r.trains[0].checkpoint;
   s.interval = seconds(1000);
   s.interval_given = true;
   s.size = gigabytes(640);

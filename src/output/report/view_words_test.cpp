@@ -6,13 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "plan/plan/review.h"
 #include "output/report/view_completions.h"
 #include "output/report/view_fabric.h"
 #include "output/report/view_fixture.h"
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
+#include "plan/plan/review.h"
 
 namespace orrery::report {
 namespace {

@@ -32,7 +32,7 @@ TEST(IdleNodesRule, SparesAreNotCountedTwice) {
   };
   const auto idle = [](int nodes) {
     return std::to_string(nodes) + " of 8 nodes of fleet 'train' are nobody's, " +
-           show(nodes * 72 * 1e3, machine::Unit::usd_per_year) + ".";
+           show(nodes * 72 * 1e3, figures::Unit::usd_per_year) + ".";
   };
   EXPECT_EQ(said("0", 20), idle(2));
   EXPECT_EQ(said("1", 20), idle(3));
@@ -55,11 +55,11 @@ TEST(IdleNodesRule, OfRunsElsewhereAndRunsThatCannotRunNothingStandsBy) {
   expect_said(r, only_finding(r, "cluster.idle-nodes"),
               {.path = "fleet[0].count",
                .what = "2 of 8 nodes of fleet 'train' are nobody's, " +
-                       show(144e3, machine::Unit::usd_per_year) + ".",
+                       show(144e3, figures::Unit::usd_per_year) + ".",
                .why = "Its workloads hold 4: pretrain 4.",
                .fix = "Buy fewer, count them as spares, or give them work."});
   r.cost.accelerators = 0;
-  EXPECT_NE(only_finding(r, "cluster.idle-nodes").what.find(show(0, machine::Unit::usd_per_year)),
+  EXPECT_NE(only_finding(r, "cluster.idle-nodes").what.find(show(0, figures::Unit::usd_per_year)),
             std::string::npos);
 }
 
@@ -122,7 +122,7 @@ TEST(OverProvisionRule, SaysThatAvailabilityIsInIt) {
               {.path = "workloads[0].serve.replicas",
                .what = "'chat' runs 16 replicas where " + significant(enough, 4) + " do; " +
                        significant(spare, 6) + " accelerators do nothing, " +
-                       show(spare * 1e4, machine::Unit::usd_per_year) + ".",
+                       show(spare * 1e4, figures::Unit::usd_per_year) + ".",
                .why = "One replica serves 10 requests a second within the objective, 16 arrive at "
                       "peak, and so many are up as often as is asked.",
                .fix = "Run fewer, and give the machines other work or do not buy them.",

@@ -53,19 +53,19 @@ struct Pair {
     v.error = 0.2;
   }
   std::optional<CascadeView> view() const { return view_cascade(r, r.serves[0]); }
-  machine::Section section() const { return serving_sections(r).at(0); }
+  figures::Section section() const { return serving_sections(r).at(0); }
 };
 
-const machine::Figure* cascade_figure(const machine::Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return &f;
+const figures::Figure* cascade_figure(const figures::Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return &f;
   }
   return nullptr;
 }
 
-void expect_told(const machine::Section& s, std::string_view id, double value, double low,
+void expect_told(const figures::Section& s, std::string_view id, double value, double low,
                  double high, const std::string& formula) {
-  const machine::Figure* f = cascade_figure(s, id);
+  const figures::Figure* f = cascade_figure(s, id);
   ASSERT_NE(f, nullptr) << id;
   EXPECT_NEAR(f->estimate.value, value, 1e-9 * value) << id;
   EXPECT_NEAR(f->estimate.low, low, 1e-9 * value) << id;
@@ -91,22 +91,22 @@ TEST(Cascade, AnAnswerIsWhatBothGive) {
 
 TEST(Cascade, IsToldInItsSection) {
   const Pair p;
-  const machine::Section s = p.section();
+  const figures::Section s = p.section();
   expect_told(s, "quality", 0.75, 0.75, 0.925,
               "0.75 x 0.7 + 0.25 x 0.9 of 'large', were those that go on like the others; at best "
               "they are those that were wrong. 'large' alone: 0.9");
   EXPECT_EQ(cascade_figure(s, "quality")->estimate.basis, Basis::given);
   EXPECT_EQ(cascade_figure(s, "quality")->estimate.reference, "our test");
-  EXPECT_EQ(cascade_figure(s, "quality")->label, "answers that are right");
+  EXPECT_EQ(cascade_figure(s, "quality")->title(), "answers that are right");
   // 0.2 times 1.2 either way.
   expect_told(s, "answer_time", 2.5, 2.5 * 0.76, 2.5 * 1.24, "1.5 s + 0.25 x 4 s of 'large'");
   expect_told(s, "usd_per_kanswer", 0.9, 0.9 * 0.65, 0.9 * 1.45,
               "0.3 USD here and 0.25 of 2.4 USD of 'large'");
   expect_told(s, "usd_per_kanswer_alone", 2.2, 2.2 * 0.65, 2.2 * 1.45,
               "11 replicas for this service's peak");
-  EXPECT_EQ(cascade_figure(s, "usd_per_kanswer_alone")->label,
-            "were all of them answered by 'large'");
-  EXPECT_EQ(cascade_figure(s, "usd_per_kanswer")->label,
+  EXPECT_EQ(cascade_figure(s, "usd_per_kanswer_alone")->title(),
+            "cost of a thousand answers of the larger model alone, large");
+  EXPECT_EQ(cascade_figure(s, "usd_per_kanswer")->title(),
             "cost of a thousand answers at this traffic");
 }
 
@@ -118,7 +118,7 @@ TEST(Cascade, HasNoPriceWhereNothingIsPaidOrAsked) {
     EXPECT_TRUE(c);
     EXPECT_EQ(c->usd_here + c->usd_large + c->usd + c->usd_alone + c->replicas_alone, 0);
     EXPECT_NEAR(c->answer.base(), 2.5, 1e-12);
-    const machine::Section s = p.section();
+    const figures::Section s = p.section();
     EXPECT_NE(cascade_figure(s, "answer_time"), nullptr);
     EXPECT_EQ(cascade_figure(s, "usd_per_kanswer"), nullptr);
     EXPECT_EQ(cascade_figure(s, "usd_per_kanswer_alone"), nullptr);

@@ -336,9 +336,9 @@ TEST(RentByHand, OfBytesThatLeave) {
   EXPECT_NEAR(egress_of(d, {}).base(), 2400, 1e-6);
 }
 
-const machine::Figure* figure_in(const machine::Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return &f;
+const figures::Figure* figure_in(const figures::Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return &f;
   }
   return nullptr;
 }
@@ -364,8 +364,8 @@ TEST(CostSection, OfWhatIsRentedAlone) {
   r.cost.tier_rents.push_back({.tier = &r.tiers()[0], .reference = "tiers"});
   r.cost.tier_rents[0].per_year = usd(300);
   r.cost.unpriced = {"a", "b"};
-  const machine::Section s = cost_sections(r).at(0);
-  const machine::Figure* annual = figure_in(s, "annual");
+  const figures::Section s = cost_sections(r).at(0);
+  const figures::Figure* annual = figure_in(s, "annual");
   ASSERT_NE(annual, nullptr);
   EXPECT_NEAR(annual->estimate.low, 850, 1e-9);
   EXPECT_NEAR(annual->estimate.high, 1150, 1e-9);
@@ -373,20 +373,20 @@ TEST(CostSection, OfWhatIsRentedAlone) {
   EXPECT_EQ(annual->inputs[0].name.find("rent of train ("), 0U);
   EXPECT_EQ(annual->inputs[1].name, "rent of tier hot");
   EXPECT_EQ(annual->inputs[2].name, "lines between sites");
-  EXPECT_EQ(annual->inputs[2].value, show(70, machine::Unit::usd_per_year));
+  EXPECT_EQ(annual->inputs[2].value, show(70, figures::Unit::usd_per_year));
   EXPECT_EQ(annual->inputs[3].name, "egress");
-  EXPECT_EQ(annual->inputs[3].value, show(30, machine::Unit::usd_per_year));
+  EXPECT_EQ(annual->inputs[3].value, show(30, figures::Unit::usd_per_year));
   EXPECT_NEAR(figure_in(s, "running")->estimate.value, 1000, 1e-9);
   EXPECT_EQ(figure_in(s, "capex"), nullptr);
   EXPECT_EQ(figure_in(s, "electricity_share"), nullptr);
   EXPECT_EQ(figure_in(s, "market_hour"), nullptr);
   EXPECT_EQ(s.summary, "without public price, left out: a, b");
   EXPECT_EQ(s.limit, "rent of train, 60 % of the year's cost");
-  const machine::Figure* hour = figure_in(s, "useful_hour");
+  const figures::Figure* hour = figure_in(s, "useful_hour");
   ASSERT_NE(hour, nullptr);
   EXPECT_NEAR(hour->estimate.value, 2.5, 1e-9);
-  EXPECT_EQ(hour->label, "cost of a useful accelerator-hour");
-  EXPECT_EQ(hour->formula, show(1000, machine::Unit::usd_per_year) +
+  EXPECT_EQ(hour->title(), "cost of a useful hour, of an accelerator");
+  EXPECT_EQ(hour->formula, show(1000, figures::Unit::usd_per_year) +
                                " / (10 accelerators x 8760 h x needed 50 % x in use 80 % x goodput "
                                "90 %)");
   r.cost.annual = Usd();
@@ -420,7 +420,7 @@ TEST(CostSection, OfWhatIsOwned) {
   r.cost.break_even_low = 0.4;
   r.cost.break_even_high = 0.9;
   r.cost.runs = {{.label = "w", .accelerator_hours = 1234.5, .amount = usd(50)}};
-  machine::Section s = cost_sections(r).at(0);
+  figures::Section s = cost_sections(r).at(0);
   EXPECT_NEAR(figure_in(s, "capex")->estimate.value, 200, 1e-9);
   EXPECT_NEAR(figure_in(s, "capex")->estimate.low, 160, 1e-9);
   EXPECT_NEAR(figure_in(s, "capex")->estimate.high, 240, 1e-9);
@@ -431,14 +431,14 @@ TEST(CostSection, OfWhatIsOwned) {
   EXPECT_NEAR(figure_in(s, "electricity_share")->estimate.high, 0.36, 1e-9);
   EXPECT_EQ(figure_in(s, "electricity_share")->formula,
             "75 % of the running cost, depreciation left out");
-  EXPECT_EQ(figure_in(s, "run_w")->formula, "1,235 accelerator-hours");
-  EXPECT_NEAR(figure_in(s, "run_w")->estimate.high, 70, 1e-9);
+  EXPECT_EQ(figure_in(s, "run_cost_w")->formula, "1,235 accelerator-hours");
+  EXPECT_NEAR(figure_in(s, "run_cost_w")->estimate.high, 70, 1e-9);
   EXPECT_NEAR(figure_in(s, "market_hour")->estimate.high, 4, 1e-9);
   EXPECT_NEAR(figure_in(s, "contract_hour")->estimate.value, 1.5, 1e-9);
   EXPECT_NEAR(figure_in(s, "break_even")->estimate.low, 0.4, 1e-12);
   EXPECT_NEAR(figure_in(s, "break_even")->estimate.high, 0.9, 1e-12);
   EXPECT_EQ(figure_in(s, "break_even")->formula, "owned " +
-                                                     show(1000, machine::Unit::usd_per_year) +
+                                                     show(1000, figures::Unit::usd_per_year) +
                                                      " a year / (accelerators x 8760 h x rent)");
   EXPECT_NEAR(figure_in(s, "own_use")->estimate.value, 0.4, 1e-12);
   EXPECT_EQ(figure_in(s, "own_use")->formula, "needed 50 % x in use 80 %");
@@ -449,7 +449,7 @@ TEST(CostSection, OfWhatIsOwned) {
   s = cost_sections(r).at(0);
   EXPECT_EQ(figure_in(s, "break_even")->formula,
             "above 100 %: a contract is cheaper however much it is used");
-  EXPECT_EQ(figure_in(s, "useful_hour")->label, "cost of a useful node-hour");
+  EXPECT_EQ(figure_in(s, "useful_hour")->note, "of a node");
   r.cost.break_even = 0;
   r.cost.tornado.value = 0;
   r.cost.per_useful_hour = UsdPerSecond();

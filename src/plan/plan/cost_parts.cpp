@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "layers/cost/spend.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::plan {
 namespace {
 
-// Object storage with no row for its provider: the middle of those that have one.
-constexpr double kObjectUsdPerGbMonth = 0.02;
-constexpr double kFileUsdPerGbMonth =
-    0.145;  // managed parallel file system, catalog aws-fsx-lustre
+using figures::assumptions::kFileUsdPerGbMonth;
+using figures::assumptions::kObjectUsdPerGbMonth;
 
 const catalog::StorageCloudPrice* rent_row(const design::StorageTier& tier,
                                            const catalog::Catalog& catalog) {

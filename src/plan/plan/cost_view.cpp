@@ -8,16 +8,15 @@
 #include "layers/cost/break_even.h"
 #include "layers/cost/site_mix.h"
 #include "layers/cost/spend.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/cost_parts.h"
 
 namespace orrery::plan {
 namespace {
 
-// Where a rented part has no row in the price table and the design gives no price.
-constexpr UsdPerSecond kUnknownPrice = usd_per_hour(4);
-// Of the hours that workloads hold, those in which somebody computes: assumed.
-constexpr double kUseLow = 0.5;
-constexpr double kUseHigh = 0.95;
+using figures::assumptions::kUnknownPrice;
+using figures::assumptions::kUseHigh;
+using figures::assumptions::kUseLow;
 
 void add_bills(CostView& v, const CostContext& c) {
   for (const machine::Fleet& f : c.machine.fleets) {

@@ -12,7 +12,7 @@ namespace {
 // 3.9 PB on a tier of two, three of which are saves of 10 TB.
 Review hoarding_run(const std::vector<design::Change>& changes) {
   Review r = edited_review("superpod-h100", changes);
-  machine::SavePlan& k = *r.trains.at(0).checkpoint;
+  jobs::SavePlan& k = *r.trains.at(0).checkpoint;
   k.size = terabytes(10);
   k.kept_on_safe = petabytes(3);
   r.used[0] = petabytes(3.9);
@@ -45,7 +45,7 @@ TEST(CapacityEdits, OfATierWithANameOfItsOwn) {
         "}]\nworkloads: [{ train: { name: t, network: { params: 30M, forward: 4 GFLOP }, batch: "
         "640, samples: 1G, checkpoint: { every: 1 h, to: [" +
         to + "]" + keep + " } } }]\n");
-    machine::SavePlan& k = *r.trains.at(0).checkpoint;
+    jobs::SavePlan& k = *r.trains.at(0).checkpoint;
     k.size = terabytes(10);
     k.kept_on_safe = petabytes(3);
     r.used[0] = petabytes(3.9);

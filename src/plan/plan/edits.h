@@ -14,6 +14,7 @@
 
 #include "model/design/change.h"
 #include "model/design/value_reader.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/stages.h"
 #include "plan/plan/verdict.h"
 
@@ -27,8 +28,7 @@ using design::name_text;
 // The largest count that a design file takes.
 inline constexpr int kMostNodes = static_cast<int>(design::kMostCount);
 
-// A fleet may lack nodes for a run this share of the time.
-inline constexpr double kShortfallAllowed = 0.01;
+using figures::assumptions::kShortfallAllowed;
 
 // The entry that a pointer into the design's lists stands for: "storage[1]", "site".
 std::string path_of(const Review& review, const design::StorageTier& tier);

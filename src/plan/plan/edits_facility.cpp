@@ -1,6 +1,7 @@
 // Edits of the hall: cooling, nodes a rack, positions, power.
 #include <algorithm>
 
+#include "model/figures/assumptions.h"
 #include "plan/plan/edits.h"
 
 namespace orrery::plan {
@@ -8,9 +9,7 @@ namespace {
 
 // As in rack.cpp: a quotient may lose its last bit.
 constexpr double kRounding = 1e-9;
-// Until a standby generator carries its site: assumed, several times what codes ask of those of
-// hospitals (10 s).
-constexpr Seconds kGeneratorStart = minutes(1);
+using figures::assumptions::kGeneratorStart;
 
 int nodes_under(Watts limit, const FleetPower& p) {
   return static_cast<int>(std::min(limit / p.node.nameplate + kRounding, 1e6));

@@ -6,6 +6,7 @@
 
 #include "model/design/names.h"
 #include "model/design/write_design.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/edits.h"
 
 namespace orrery::plan {
@@ -13,12 +14,9 @@ namespace {
 
 // A tier that is full to the last byte takes no next checkpoint.
 constexpr double kRoom = 1.1;
-// Of the time between failures that a save may take until it is safe.
-constexpr double kSafeShare = 0.02;
-// The newest three outlive a bad one among them.
-constexpr int kKept = 3;
-// Where the node's row gives none: two sockets of 56, as train_feed.cpp assumes.
-constexpr int kHostCores = 112;
+using figures::assumptions::kHostCores;
+using figures::assumptions::kKeptCheckpoints;
+using figures::assumptions::kSafeShare;
 
 bool keeps_by_rule(const design::Checkpoint& checkpoint, const machine::Tier& tier) {
   return std::ranges::any_of(checkpoint.keep, [&](const design::KeepRule& rule) {
@@ -31,7 +29,7 @@ const machine::Tier* shared_tier(const Review& r, Bytes size) {
   const machine::Tier* nearest = nullptr;
   for (const machine::Tier& t : r.tiers()) {
     if (!t.durable() || t.write <= BytesPerSecond(0)) continue;
-    if (r.used_of(t) + size * (kKept + 1) <= t.capacity) return &t;
+    if (r.used_of(t) + size * (kKeptCheckpoints + 1) <= t.capacity) return &t;
     if (nearest == nullptr) nearest = &t;
   }
   return nearest;
@@ -44,7 +42,7 @@ const TrainView* hoarder_on(const Review& r, const machine::Tier& tier) {
       continue;
     }
     const Bytes after =
-        r.used_of(tier) - t.checkpoint->kept_on_safe + t.checkpoint->size * (kKept + 1);
+        r.used_of(tier) - t.checkpoint->kept_on_safe + t.checkpoint->size * (kKeptCheckpoints + 1);
     if (after <= tier.capacity) return &t;
   }
   return nullptr;
@@ -107,8 +105,8 @@ std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
   const std::string path = t.path + ".checkpoint";
   if (!t.train->checkpoint) {
     const std::string name = name_text(tier->label);
-    return Edit{path,
-                fmt::format("{{ every: auto, to: [{0}], keep: {{ {0}: {1} }} }}", name, kKept)};
+    return Edit{path, fmt::format("{{ every: auto, to: [{0}], keep: {{ {0}: {1} }} }}", name,
+                                  kKeptCheckpoints)};
   }
   design::Checkpoint checkpoint = *t.train->checkpoint;
   if (t.checkpoint) {
@@ -117,12 +115,12 @@ std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
     checkpoint.to = {tier->label};
   }
   if (keeps_by_rule(checkpoint, *tier)) return Edit{path + ".to", list_text(checkpoint.to)};
-  checkpoint.keep.push_back({tier->label, kKept});
+  checkpoint.keep.push_back({tier->label, kKeptCheckpoints});
   return Edit{path, section_text(checkpoint)};
 }
 
 std::optional<Edit> edit_safe(const TrainView& t) {
-  const machine::SavePlan& k = *t.checkpoint;
+  const jobs::SavePlan& k = *t.checkpoint;
   const design::StorageTier& tier = *k.safe->tier;
   if (k.drain.wall != storage::Wall::server_bandwidth || !tier.write) return std::nullopt;
   const Seconds wanted = t.failure.mtbf * kSafeShare;
@@ -134,7 +132,7 @@ std::optional<Edit> edit_capacity(const Review& r, const machine::Tier& tier) {
     return Edit{tier.path + ".custom.local_nvme", at_least(r.used_of(tier) * kRoom)};
   const TrainView* hoarder = is_word(tier.label) ? hoarder_on(r, tier) : nullptr;
   if (hoarder != nullptr) {
-    return Edit{hoarder->path + ".checkpoint.keep." + tier.label, std::to_string(kKept)};
+    return Edit{hoarder->path + ".checkpoint.keep." + tier.label, std::to_string(kKeptCheckpoints)};
   }
   if (!tier.tier->capacity && !tier.per_node) {
     return edit_servers(tier, r.used_of(tier) * kRoom / tier.capacity);

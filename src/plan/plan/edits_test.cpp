@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/design/templates.h"
-#include "model/machine/batch_split.h"
+#include "model/jobs/batch_split.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 #include "plan/plan/serve_sizing.h"
@@ -83,9 +83,9 @@ TEST(edits, a_service_split_by_zones_rounds_halves_up_and_leaves_one_each) {
   const design::Design d = template_named("chatbot-zones");
   const Review r = run_stages(d, machine::known());
   ASSERT_EQ(r.serves.size(), 3u);
-  EXPECT_EQ(replicas_here(r.serves[0], 20), 8);
-  EXPECT_EQ(replicas_here(r.serves[1], 10), 3) << "a quarter of ten";
-  EXPECT_EQ(replicas_here(r.serves[1], 1), 1);
+  EXPECT_EQ(r.serves[0].replicas_here(20), 8);
+  EXPECT_EQ(r.serves[1].replicas_here(10), 3) << "a quarter of ten";
+  EXPECT_EQ(r.serves[1].replicas_here(1), 1);
 }
 
 }  // namespace

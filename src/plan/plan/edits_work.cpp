@@ -6,7 +6,8 @@
 
 #include "core/base/probability.h"
 #include "core/base/text.h"
-#include "model/machine/batch_split.h"
+#include "model/figures/assumptions.h"
+#include "model/jobs/batch_split.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/review.h"
 #include "plan/plan/serve_sizing.h"
@@ -14,8 +15,7 @@
 namespace orrery::plan {
 namespace {
 
-// Share of its capacity at which a queue still ends within a few service times.
-constexpr double kQueueLoad = 0.9;
+using figures::assumptions::kQueueLoad;
 // Instances of one profile on one accelerator, at most.
 constexpr int kMostSlices = 7;
 
@@ -23,15 +23,11 @@ int whole(double v) {
   return static_cast<int>(std::ceil(std::min(v - 1e-9, static_cast<double>(kMostNodes))));
 }
 
-int hosts_per_node(const machine::Fleet& fleet) {
-  return std::max(1, fleet.hosts / std::max(1, fleet.fleet->count));
-}
-
 // Replicas of the whole service that leave at least `here` in the zone.
 int replicas_for(const ServeView& v, double here) {
   if (here <= 1) return 1;  // however small its share
   const int replicas = whole((here - 0.5) / v.share);
-  return replicas_here(v, replicas) < here ? replicas + 1 : replicas;
+  return v.replicas_here(replicas) < here ? replicas + 1 : replicas;
 }
 
 // A zone that says itself how many replicas it has.
@@ -43,7 +39,7 @@ bool has_own(const ServeView& v) {
 bool serves_all(const Review& r, const design::Serve& serve, int replicas) {
   return std::ranges::all_of(r.serves, [&](const ServeView& v) {
     if (v.serve != &serve || !v.feasible() || has_own(v)) return true;
-    const double here = replicas_here(v, replicas);
+    const double here = v.replicas_here(replicas);
     return here >= v.replicas_needed && v.accelerators_for(here) <= v.devices_there;
   });
 }
@@ -77,10 +73,10 @@ Edit edit_machines(const Review& r, const ServeView& v, double replicas) {
 
 // Nodes with which the batch computes in time; none where more of them do not help.
 std::optional<int> nodes_in_time(const BatchView& b) {
-  const double tasks = std::max(1, b.batch->tasks);
-  const Seconds task = b.compute * (b.slots / tasks);
-  if (b.slots >= tasks || task > *b.bound || b.read > *b.bound) return std::nullopt;
-  const double slots_per_node = b.slots / std::max(1, b.fleet->fleet->count);
+  const double tasks = b.tasks;
+  const Seconds task = b.compute * (b.at_once / tasks);
+  if (b.at_once >= tasks || task > *b.bound || b.read > *b.bound) return std::nullopt;
+  const double slots_per_node = b.at_once / std::max(1, b.fleet->fleet->count);
   return static_cast<int>(std::ceil(tasks * (task / *b.bound) / slots_per_node * (1 + 1e-9)));
 }
 
@@ -128,15 +124,15 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
   if (v.fleet == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
-  machine::ServingQuery query = serving_query(v, r.models());
-  const auto split = least_tp(r.models(), query, widest_split(v));
+  jobs::ServingQuery query = v.query;
+  const auto split = least_tp(r.models(), query, v.widest_split());
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};
   }
   if (split || !v.fleet->device()->peak(catalog::Dtype::fp8)) return std::nullopt;
   query.precision.products = catalog::Dtype::fp8;
   query.precision.experts = catalog::Dtype::fp8;
-  if (!least_tp(r.models(), query, widest_split(v))) return std::nullopt;
+  if (!least_tp(r.models(), query, v.widest_split())) return std::nullopt;
   return Edit{v.path + ".precision", "fp8"};
 }
 
@@ -200,7 +196,7 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
   // Replicas are shared out by traffic: what one zone needs, the others run too.
   for (const ServeView& zone : r.serves) {
     if (zone.serve != v.serve || !zone.feasible()) continue;
-    const double here = replicas_here(zone, replicas);
+    const double here = zone.replicas_here(replicas);
     if (zone.accelerators_for(here) > zone.devices_there) return edit_machines(r, zone, here);
   }
   return Edit{replicas_path(v), std::to_string(replicas)};
@@ -248,7 +244,7 @@ Edit edit_sizes(const Review& r, const JobsView& j) {
   const int hosts = (j.largest + per_host - 1) / per_host;
   const int nodes = j.workload->terms.nodes
                         ? hosts
-                        : whole(static_cast<double>(hosts) / hosts_per_node(*j.fleet));
+                        : whole(static_cast<double>(hosts) / j.fleet->hosts_per_node());
   Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
   if (grown.path.ends_with(".nodes") || !j.jobs->weights.empty()) return grown;
   const int there =
@@ -296,7 +292,7 @@ Edit edit_spares(const TrainView& t) {
     (poisson_above(middle, mean) > kShortfallAllowed ? few : enough) = middle;
   }
   const int nodes =
-      whole(static_cast<double>(enough - t.failure.spares) / hosts_per_node(*t.fleet));
+      whole(static_cast<double>(enough - t.failure.spares) / t.fleet->hosts_per_node());
   return {t.fleet->path + ".spares", std::to_string(t.fleet->fleet->spares + nodes)};
 }
 

@@ -5,10 +5,10 @@
 #include <span>
 
 #include "layers/facility/ride_through.h"
+#include "layers/serving/failover.h"
 #include "model/machine/site_load.h"
 #include "plan/plan/serve_sizing.h"
 #include "plan/plan/site_view.h"
-#include "layers/serving/failover.h"
 
 namespace orrery::plan {
 namespace {
@@ -22,11 +22,10 @@ constexpr double kRoomForAll = 1e300;
 class Zones {
  public:
   Zones(std::span<ServeView> views, const machine::Machine& m) : views_(views), m_(m) {
-    const Seconds farthest = machine::farthest_failover(*views.front().serve);
+    const Seconds farthest = jobs::farthest_failover(*views.front().serve);
     for (const ServeView& v : views) {
-      ways_.push_back(failover_ways(m, *v.workload, v.zone));
       Region region{.farthest = farthest.base()};
-      for (const machine::FailoverWay& way : ways_.back()) {
+      for (const jobs::FailoverWay& way : v.ways) {
         region.ways.push_back({.to = way.zone, .round_trip = way.away().base()});
       }
       regions_.push_back(std::move(region));
@@ -42,7 +41,7 @@ class Zones {
     }
     const serving::RegionRouting now = routed(lost, 0, 0);
     FailoverView view{.refused = PerSecond(now.refused[lost])};
-    if (!ways_[lost].empty()) view.first = ways_[lost].front().zone;
+    if (!v.ways.empty()) view.first = v.ways.front().zone;
     for (const serving::RegionMove& m : now.moves) {
       if (m.from == lost) view.to.push_back(moved(lost, m));
     }
@@ -69,7 +68,7 @@ class Zones {
 
   FailoverTo moved(std::size_t from, const serving::RegionMove& move) const {
     const ServeView& there = views_[move.to];
-    const auto way = std::ranges::find(ways_[from], move.to, &machine::FailoverWay::zone);
+    const auto way = std::ranges::find(views_[from].ways, move.to, &jobs::FailoverWay::zone);
     const PerSecond all = there.peak + PerSecond(move.rate);
     const ServeView full = with_guests(there, PerSecond(move.rate), m_);
     return {.zone = move.to,
@@ -80,12 +79,11 @@ class Zones {
             .load = all / (there.capacity_per_replica * there.replicas),
             .ttft_p99 = full.ttft_p99 + way->away(),
             .latency_p99 = full.latency_p99 + way->away(),
-            .line = machine::request_bytes(*there.serve, there.request) * PerSecond(move.rate)};
+            .line = jobs::request_bytes(*there.serve, there.request) * PerSecond(move.rate)};
   }
 
   std::span<ServeView> views_;
   const machine::Machine& m_;
-  std::vector<std::vector<machine::FailoverWay>> ways_;
   std::vector<Region> regions_;
 };
 
@@ -115,7 +113,8 @@ double others_up(const std::vector<ServeView>& views, const ServeView& v, const 
   double up = 0;
   for (const FailoverTo& to : v.failover->to) {
     ServeView host = views[first + to.zone];
-    host.replicas_needed = (host.peak + to.rate) / (host.capacity_per_replica * kReplicaLoad);
+    host.replicas_needed =
+        (host.peak + to.rate) / (host.capacity_per_replica * figures::assumptions::kReplicaLoad);
     const double dark = darkness_of(host, sites, Seconds(0)).all;
     up += to.rate / moved * availability_with(host, host.replicas, m) * (1 - dark);
   }

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/machine/serve_job.h"
+#include "model/jobs/failover_ways.h"
 
 namespace orrery::plan {
 
@@ -21,7 +21,7 @@ struct SiteView;
 
 struct FailoverTo {
   std::size_t zone = 0;  // of the same service
-  machine::FailoverWay way;
+  jobs::FailoverWay way;
   PerSecond rate;
   double replicas_needed = 0;
   double replicas = 0;  // that stand there

@@ -12,7 +12,7 @@
 namespace orrery::plan {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 struct Pod {
   std::string site = "region: usa";
@@ -44,7 +44,7 @@ std::optional<Finding> finding_of(const Review& r, std::string_view rule) {
 
 Estimate figure_of(const Review& r, Layer layer, std::string_view id) {
   const Verdict v = verdict_of(r, {.spends = false});
-  const machine::Figure* f = v.figure(layer, id);
+  const figures::Figure* f = v.figure(layer, id);
   EXPECT_NE(f, nullptr) << id;
   return f ? f->estimate : Estimate{};
 }
@@ -256,7 +256,7 @@ TEST(Figures, TasksHaveTheCoresThatTheirMemoryLeaves) {
     const machine::Fleet& fleet = plain.fleets()[0];
     EXPECT_TRUE(fleet.node.memory && fleet.node.cores);
     std::get<design::Batch>(d.workloads[0].task).memory = *fleet.node.memory * share;
-    return run_stages(d, machine::known()).batches[0].slots / plain.batches[0].slots;
+    return run_stages(d, machine::known()).batches[0].at_once / plain.batches[0].at_once;
   };
   EXPECT_NEAR(slots(1e-4), 1, 1e-12);
   const Review r = pod.review();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/section.h"
+#include "model/figures/section.h"
 #include "plan/plan/lab_fixture.h"
 
 namespace orrery::plan {
@@ -24,18 +24,18 @@ inline std::vector<std::string> edits_by(const Review& review, std::string_view 
 }
 
 // A figure by its id, of the first section that has it; an empty one where there is none.
-inline machine::Figure hand_figure(const std::vector<machine::Section>& sections,
+inline figures::Number hand_figure(const std::vector<figures::Section>& sections,
                                    std::string_view id) {
-  for (const machine::Section& s : sections) {
-    for (const machine::Figure& f : s.figures) {
-      if (f.id == id) return f;
+  for (const figures::Section& s : sections) {
+    for (const figures::Figure& f : s.figures) {
+      if (f.id() == id) return number_of(f);
     }
   }
   return {};
 }
 
 // Its interval is as wide as these shares of its value, below and above.
-inline void expect_ends(const machine::Figure& f, double below, double above) {
+inline void expect_ends(const figures::Number& f, double below, double above) {
   const double value = f.estimate.value;
   ASSERT_NE(value, 0) << f.id;
   EXPECT_NEAR(f.estimate.low, value * (1 - below), 1e-9 * value) << f.id;

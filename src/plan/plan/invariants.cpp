@@ -43,8 +43,8 @@ class Check {
   Check(const Review& review, const Verdict& verdict) : r_(review), v_(verdict) {}
 
   std::vector<std::string> run() {
-    for (const machine::Section& s : v_.sections) section(s);
-    for (const machine::GoalOutcome& g : v_.goals) estimate(g.actual, "goal " + g.text);
+    for (const figures::Section& s : v_.sections) section(s);
+    for (const figures::GoalOutcome& g : v_.goals) estimate(g.actual, "goal " + g.text);
     for (const Spend& s : v_.spends) spend(s);
     for (const Finding& f : v_.findings) finding(f);
     for (const SiteView& s : r_.sites) site(s);
@@ -81,19 +81,19 @@ class Check {
     }
   }
 
-  void section(const machine::Section& s) {
+  void section(const figures::Section& s) {
     text(s.summary, s.name);
     text(s.limit, s.name);
-    for (const machine::Figure& f : s.figures) {
-      const std::string where = s.name + " " + f.id;
+    for (const figures::Figure& f : s.figures) {
+      const std::string where = s.name + " " + f.id();
       estimate(f.estimate, where);
-      if (f.unit == machine::Unit::ratio && f.estimate.value < -kSlack) {
+      if (f.unit() == figures::Unit::ratio && f.estimate.value < -kSlack) {
         broken("{} is a negative share", where);
       }
-      text(show(f.estimate.value, f.unit), where);
-      text(show_interval(f.estimate, f.unit), where);
+      text(show(f.estimate.value, f.unit()), where);
+      text(show_interval(f.estimate, f.unit()), where);
       text(f.formula, where);
-      for (const machine::Input& i : f.inputs) text(i.value, where + " " + i.name);
+      for (const figures::Input& i : f.inputs) text(i.value, where + " " + i.name);
     }
   }
 

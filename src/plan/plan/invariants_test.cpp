@@ -27,14 +27,14 @@ struct Broken {
   }
 };
 
-machine::Figure figure_with(double value, double low, double high) {
-  machine::Figure f;
-  f.id = "speed";
+figures::Figure figure_with(double value, double low, double high) {
+  figures::Figure f;
+  f.kind = figures::FigureId::peak;
   f.estimate = {.value = value, .low = low, .high = high};
   return f;
 }
 
-Broken with_figure(machine::Figure f) {
+Broken with_figure(figures::Figure f) {
   Broken b;
   b.verdict.sections = {{.name = "part"}};
   b.verdict.sections[0].figures = {std::move(f)};
@@ -71,14 +71,14 @@ TEST(Invariants, AnEstimateIsFiniteAndInsideItsInterval) {
   EXPECT_TRUE(with_figure(figure_with(5, 4, 6)).said().empty());
   EXPECT_TRUE(with_figure(figure_with(5, 5, 5)).said().empty());
   EXPECT_TRUE(with_figure(figure_with(5, 5.000004, 6)).said().empty()) << "rounding";
-  with_figure(figure_with(5, 5.1, 6)).expect("part speed lies outside its interval: 5 [5.1, 6]");
-  with_figure(figure_with(5, 4, 4.9)).expect("part speed lies outside its interval: 5 [4, 4.9]");
+  with_figure(figure_with(5, 5.1, 6)).expect("part peak lies outside its interval: 5 [5.1, 6]");
+  with_figure(figure_with(5, 4, 4.9)).expect("part peak lies outside its interval: 5 [4, 4.9]");
   EXPECT_EQ(with_figure(figure_with(5, 5.00001, 6)).said().size(), 1U) << "twice what is allowed";
   for (const auto& f : {figure_with(inf, 4, inf), figure_with(5, -inf, 6), figure_with(5, 4, inf),
                         figure_with(std::nan(""), 4, 6)}) {
     const auto said = with_figure(f).said();
     ASSERT_FALSE(said.empty());
-    EXPECT_EQ(said[0].find("part speed is not finite: "), 0U) << said[0];
+    EXPECT_EQ(said[0].find("part peak is not finite: "), 0U) << said[0];
   }
   Broken b;
   b.verdict.goals = {{.text = "x < 3"}};
@@ -87,12 +87,12 @@ TEST(Invariants, AnEstimateIsFiniteAndInsideItsInterval) {
 }
 
 TEST(Invariants, AShareIsNotNegative) {
-  machine::Figure f = figure_with(-0.1, -0.2, 0.1);
-  f.unit = machine::Unit::ratio;
-  with_figure(f).expect("part speed is a negative share");
+  figures::Figure f = figure_with(-0.1, -0.2, 0.1);
+  f.kind = figures::FigureId::mfu;
+  with_figure(f).expect("part mfu is a negative share");
   f.estimate.value = 0;
   EXPECT_TRUE(with_figure(f).said().empty());
-  f.unit = machine::Unit::count;
+  f.kind = figures::FigureId::racks;
   f.estimate.value = -0.1;
   EXPECT_TRUE(with_figure(f).said().empty());
 }
@@ -115,19 +115,19 @@ TEST(Invariants, NoTextHasWordsThatNobodyReads) {
 }
 
 TEST(Invariants, EveryTextOfASectionIsRead) {
-  const machine::Figure plain = figure_with(5, 4, 6);
+  const figures::Figure plain = figure_with(5, 4, 6);
   Broken b = with_figure(plain);
   b.verdict.sections[0].summary = "nan of it";
   b.expect("part says 'nan': nan of it");
   b = with_figure(plain);
   b.verdict.sections[0].limit = "1e9 bytes";
   b.expect("part says '1e9': 1e9 bytes");
-  machine::Figure f = plain;
+  figures::Figure f = plain;
   f.formula = "2 x inf";
-  with_figure(f).expect("part speed says 'inf': 2 x inf");
+  with_figure(f).expect("part peak says 'inf': 2 x inf");
   f = plain;
   f.inputs = {{.name = "rate", .value = "3e7 B"}};
-  with_figure(f).expect("part speed rate says '3e7': 3e7 B");
+  with_figure(f).expect("part peak rate says '3e7': 3e7 B");
 }
 
 TEST(Invariants, ASpendIsFiniteAndChangesSomethingThatIsNotAsked) {

@@ -126,7 +126,7 @@ TEST(ledger, more_replicas_than_are_needed_are_a_finding_with_its_money) {
   EXPECT_EQ(f->edit->path, "workloads[0].serve.replicas");
   EXPECT_EQ(std::stod(f->edit->value), enough);
   const double wasted = r.cost.annual.base() * (16 - enough) * 4 / 64;
-  EXPECT_NE(f->what.find(machine::show(wasted, machine::Unit::usd_per_year)), std::string::npos)
+  EXPECT_NE(f->what.find(figures::show(wasted, figures::Unit::usd_per_year)), std::string::npos)
       << f->what;
   EXPECT_NEAR(r.cost.use, enough / 16, 1e-9);
 }

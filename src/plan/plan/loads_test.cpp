@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "layers/serving/talks.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/cascade_view.h"
 #include "plan/plan/review.h"
-#include "layers/serving/talks.h"
 
 namespace orrery::plan {
 namespace {

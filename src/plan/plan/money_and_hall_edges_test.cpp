@@ -12,7 +12,7 @@
 namespace orrery::plan {
 namespace {
 
-std::vector<machine::Section> hall_with(void (*change)(design::Design&)) {
+std::vector<figures::Section> hall_with(void (*change)(design::Design&)) {
   design::Design d = lab_design("superpod-h100");
   change(d);
   return facility_sections(run_stages(std::move(d), machine::known()));
@@ -38,14 +38,14 @@ TEST(HallSectionEdges, BackupAsItIsOrAsItIsAssumed) {
   const auto dark = [](void (*change)(design::Design&)) {
     return hand_figure(hall_with(change), "dark_year");
   };
-  const machine::Figure given = dark([](design::Design& d) {
+  const figures::Number given = dark([](design::Design& d) {
     d.sites[0].outage_mtbf = days(50);
     d.sites[0].outage = minutes(20);
     d.sites[0].generator = minutes(2);
   });
   EXPECT_EQ(given.formula, "7.3 outages of 20 min a year, batteries none, generators 2 min");
   expect_ends(given, 0.5, 1);
-  const machine::Figure assumed =
+  const figures::Number assumed =
       dark([](design::Design& d) { d.sites[0].outage_mtbf = days(50); });
   EXPECT_NEAR(assumed.estimate.value, 7.3 * machine::kOutageLength.base(), 1e-6);
   EXPECT_EQ(assumed.formula, "7.3 outages of " + brief(machine::kOutageLength) +
@@ -57,7 +57,7 @@ TEST(HallSectionEdges, PowerUnitsOfSeveralRacks) {
     d.fleet[0].pdu_rating = kilowatts(100);
     d.fleet[0].failures.racks_per_pdu = 2;
   });
-  const machine::Figure load = hand_figure(all, "pdu_load_train");
+  const figures::Number load = hand_figure(all, "pdu_load_train");
   EXPECT_EQ(load.formula, "2 racks on 100 kW");
   EXPECT_NEAR(load.estimate.value, 0.816, 1e-12);
   EXPECT_EQ(load.estimate.basis, Basis::vendor);
@@ -82,10 +82,10 @@ TEST(HallSectionEdges, WithoutAContractTheRackBinds) {
       machine::known());
   const auto all = facility_sections(r);
   EXPECT_EQ(all.at(0).limit, std::string("the rack: ") + to_text(r.sites[0].fleets[0].rack.bound));
-  EXPECT_EQ(hand_figure(all, "draw_peak").formula.find(" of "), std::string::npos);
+  EXPECT_EQ(hand_figure(all, "draw_nameplate").formula.find(" of "), std::string::npos);
   EXPECT_EQ(hand_figure(all, "nodes_that_fit").id, "");
   EXPECT_EQ(all[0].summary, "gcp-us-east4, rear-door-active cooling, redundancy n+1");
-  const machine::Figure pue = hand_figure(all, "pue");
+  const figures::Number pue = hand_figure(all, "pue");
   EXPECT_EQ(pue.formula, "1 + (sum of the parts) / IT");
   EXPECT_EQ(pue.inputs.size(), r.sites[0].breakdown->parts.size());
   r.sites[0].breakdown.reset();
@@ -95,7 +95,7 @@ TEST(HallSectionEdges, WithoutAContractTheRackBinds) {
   r.sites[0].schedule.emplace();
   r.sites[0].schedule->critical = {"permit", "hall", "racks"};
   r.sites[0].schedule->typical = days(300);
-  const machine::Figure ready = hand_figure(facility_sections(r), "ready_in");
+  const figures::Number ready = hand_figure(facility_sections(r), "ready_in");
   EXPECT_EQ(ready.formula, "critical path: permit > hall > racks");
   EXPECT_EQ(ready.estimate.value, days(300).base());
   r.sites[0].schedule.reset();
@@ -167,11 +167,11 @@ TEST(MoneySectionEdges, LinesAndBytesAreItemsWhereTheyCost) {
   r.cost.wan_per_year = usd(1000);
   ASSERT_EQ(items().size(), 1U);
   EXPECT_EQ(items()[0].name, "lines between sites");
-  EXPECT_EQ(items()[0].value, show(1000, machine::Unit::usd_per_year));
+  EXPECT_EQ(items()[0].value, show(1000, figures::Unit::usd_per_year));
   r.cost.egress_per_year = usd(2000);
   ASSERT_EQ(items().size(), 2U);
   EXPECT_EQ(items()[1].name, "egress");
-  EXPECT_EQ(items()[1].value, show(2000, machine::Unit::usd_per_year));
+  EXPECT_EQ(items()[1].value, show(2000, figures::Unit::usd_per_year));
   EXPECT_EQ(hand_figure(cost_sections(r), "capex").id, "capex");
   expect_ends(hand_figure(cost_sections(r), "electricity_share"), 0.2, 0.2);
   r.cost.unpriced = {"a", "b"};
@@ -184,12 +184,12 @@ TEST(MoneySectionEdges, ATierIsAnItemForEverythingThatItIsPaidFor) {
   r.cost.owned->items.clear();
   const auto items = [&] {
     std::string all;
-    for (const machine::Input& i : hand_figure(cost_sections(r), "annual").inputs)
+    for (const figures::Input& i : hand_figure(cost_sections(r), "annual").inputs)
       all += i.name + " " + i.value + "; ";
     return all;
   };
   const std::string label = r.tiers()[0].label;
-  const auto paid = [&](double amount) { return show(amount, machine::Unit::usd_per_year) + "; "; };
+  const auto paid = [&](double amount) { return show(amount, figures::Unit::usd_per_year) + "; "; };
   r.cost.tier_rents.push_back({.tier = r.tiers().data(), .per_year = usd(3000)});
   EXPECT_EQ(items(), "rent of tier " + label + " " + paid(3000));
   r.cost.tier_rents[0].requests_per_year = usd(200);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/machine/serve_job.h"
+#include "model/jobs/replica_start.h"
 
 namespace orrery::plan {
 namespace {
@@ -13,7 +13,7 @@ class Filler {
          const std::vector<ServeView>& serves, const std::vector<BatchView>& batches)
       : m_(m), trains_(trains), serves_(serves), batches_(batches) {}
 
-  void fill(StageView& s, std::span<const machine::TierLeft> left) const {
+  void fill(StageView& s, std::span<const jobs::TierLeft> left) const {
     if (!s.infeasible.empty()) return;
     if (s.moves()) {
       s.time = move_time(s, m_, left);
@@ -46,8 +46,8 @@ class Filler {
       s.infeasible = v.infeasible.empty() ? "no fleet to run on" : v.infeasible;
       return;
     }
-    s.time = max(
-        s.time, machine::replica_start(m_, *v.serve, *v.fleet, v.devices_per_replica) * v.replicas);
+    s.time = max(s.time,
+                 jobs::replica_start(m_, *v.serve, *v.fleet, v.devices_per_replica) * v.replicas);
   }
 
   const machine::Machine& m_;
@@ -62,12 +62,12 @@ PipelineView view_pipeline(const machine::Machine& m, const std::vector<TrainVie
                            const std::vector<ServeView>& serves,
                            const std::vector<BatchView>& batches) {
   PipelineView view{.stages = {}, .every = m.design().pipeline.every, .lead = {}};
-  const auto plain = machine::pipeline_of(m);
-  std::vector<const machine::TrainJob*> runs;
+  const auto plain = jobs::pipeline_of(m);
+  std::vector<const jobs::TrainJob*> runs;
   for (const TrainView& t : trains) runs.push_back(&t);
-  const auto left = machine::tiers_left(m, plain, runs);
+  const auto left = jobs::tiers_left(m, plain, runs);
   const Filler filler(m, trains, serves, batches);
-  for (const machine::PipelineStage& p : plain) {
+  for (const jobs::PipelineStage& p : plain) {
     StageView s{p, {}, {}, {}};
     filler.fill(s, left);
     for (const std::size_t before : s.after) {

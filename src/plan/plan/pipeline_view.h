@@ -11,14 +11,14 @@
 #include <optional>
 #include <vector>
 
-#include "model/machine/pipeline.h"
+#include "model/jobs/pipeline.h"
 #include "plan/plan/serve_view.h"
 #include "plan/plan/train_view.h"
 #include "plan/plan/work_view.h"
 
 namespace orrery::plan {
 
-struct StageView : machine::PipelineStage {
+struct StageView : jobs::PipelineStage {
   Seconds time;
   Seconds start;  // from the cycle's beginning
   Seconds end;

@@ -114,20 +114,20 @@ TEST(PipelineByHand, ZonesStartBesideEachOther) {
   EXPECT_NEAR(stages_of_review(r).stages[4].time.base(), 630, 1e-6);
 }
 
-const machine::Section& stage_words(const std::vector<machine::Section>& all,
+const figures::Section& stage_words(const std::vector<figures::Section>& all,
                                     std::string_view name) {
-  for (const machine::Section& s : all) {
+  for (const figures::Section& s : all) {
     if (s.name == name) return s;
   }
   ADD_FAILURE() << "no section " << name;
-  static const machine::Section none;
+  static const figures::Section none;
   return none;
 }
 
-void expect_stage_time(const machine::Section& s, std::string_view id, double value, double low,
+void expect_stage_time(const figures::Section& s, std::string_view id, double value, double low,
                        double high, const std::string& formula) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id != id) continue;
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() != id) continue;
     EXPECT_NEAR(f.estimate.value, value, 1e-6) << id;
     EXPECT_NEAR(f.estimate.low, low, 1e-6) << id;
     EXPECT_NEAR(f.estimate.high, high, 1e-6) << id;
@@ -145,13 +145,13 @@ TEST(PipelineSection, TellsEveryStageAndTheLead) {
   r.pipeline.lead = seconds(18000);
   const auto all = pipeline_sections(r);
   ASSERT_EQ(all.size(), 6U);
-  const machine::Section& whole = stage_words(all, "pipeline");
+  const figures::Section& whole = stage_words(all, "pipeline");
   EXPECT_EQ(whole.summary, "5 stages, a cycle every 1 d");
   EXPECT_EQ(whole.limit, "fit, 3 h of a lead of 5 h");
   expect_stage_time(whole, "lead", 18000, 14400, 25200, "stages along the longest way");
   expect_stage_time(whole, "freshness", 86400 + 18000, 86400 + 14400, 86400 + 25200,
                     "every 1 d + lead 5 h");
-  const machine::Section& in = stage_words(all, "pipeline: in");
+  const figures::Section& in = stage_words(all, "pipeline: in");
   EXPECT_EQ(in.summary, "from outside to tier hot");
   expect_stage_time(in, "stage_start", 0, 0, 0, "");
   expect_stage_time(in, "stage_end", 1000, 800, 1400, "");
@@ -170,7 +170,7 @@ TEST(PipelineSection, OfOneCycleOrNone) {
   r.pipeline = stages_of_review(r);
   r.pipeline.every.reset();
   r.pipeline.lead = seconds(3600);
-  machine::Section whole = stage_words(pipeline_sections(r), "pipeline");
+  figures::Section whole = stage_words(pipeline_sections(r), "pipeline");
   EXPECT_EQ(whole.summary, "5 stages, one cycle");
   expect_stage_time(whole, "freshness", 3600, 2880, 5040, "the lead");
   r.pipeline.lead.reset();

@@ -7,8 +7,9 @@
 
 #include "core/base/text.h"
 #include "model/design/write_design.h"
-#include "model/machine/goals.h"
-#include "model/machine/tier_asks.h"
+#include "model/figures/goals.h"
+#include "model/jobs/build_machine.h"
+#include "model/jobs/tier_asks.h"
 #include "plan/plan/invariants.h"
 #include "plan/plan/ledger_view.h"
 #include "plan/plan/rules.h"
@@ -34,23 +35,23 @@ std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<Tra
     }
   };
   for (const TrainView& t : trains) {
-    if (t.feasible()) std::ranges::for_each(machine::asks_of(t, m), add);
+    if (t.feasible()) std::ranges::for_each(jobs::asks_of(t, m), add);
   }
-  std::ranges::for_each(machine::asks_of_pipeline(m), add);
-  std::ranges::for_each(machine::asks_of_indexes(m), add);
+  std::ranges::for_each(jobs::asks_of_pipeline(m), add);
+  std::ranges::for_each(jobs::asks_of_indexes(m), add);
   return used;
 }
 
 std::string summary_of(const Verdict& v) {
   const auto broken = std::ranges::count(v.findings, Severity::error, &Finding::severity);
   const auto warned = std::ranges::count(v.findings, Severity::warning, &Finding::severity);
-  const auto missed = std::ranges::count(v.goals, false, &machine::GoalOutcome::met);
+  const auto missed = std::ranges::count(v.goals, false, &figures::GoalOutcome::met);
   std::string text = v.passes() ? "The design passes" : "The design does not pass";
   text += fmt::format(": {} rule{} broken, {} warning{}, {} of {} goals met.", broken,
                       broken == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
                       v.goals.size() - static_cast<std::size_t>(missed), v.goals.size());
-  for (const machine::Section& s : v.sections) {
-    if (s.layer == machine::Layer::failure && !s.limit.empty()) {
+  for (const figures::Section& s : v.sections) {
+    if (s.layer == figures::Layer::failure && !s.limit.empty()) {
       text += fmt::format(" Most of what {} loses: {}.", s.name, s.limit);
       break;
     }
@@ -64,7 +65,7 @@ std::vector<std::string> coarse_layers(const Review& r) {
     if (t.feasible() && t.model == nullptr) {
       coarse.push_back(
           fmt::format("{}: a plain network is a roofline at an assumed efficiency, {} either way",
-                      t.label, show(t.step.error, machine::Unit::ratio)));
+                      t.label, show(t.step.error, figures::Unit::ratio)));
     }
   }
   if (!r.serves.empty()) {
@@ -94,7 +95,8 @@ std::vector<std::string> coarse_layers(const Review& r) {
 
 Review run_stages(design::Design design, const machine::Models& models, const Review* same_steps) {
   Review r;
-  r.machine = std::make_shared<const machine::Machine>(build_machine(std::move(design), models));
+  r.machine =
+      std::make_shared<const machine::Machine>(jobs::build_machine(std::move(design), models));
   const machine::Machine& m = *r.machine;
   r.ledger = m.ledger;
   r.serves = view_serves(m, same_steps ? &same_steps->serves : nullptr);
@@ -114,14 +116,14 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
   return r;
 }
 
-std::vector<machine::Section> all_sections(const Review& review) {
-  std::vector<machine::Section> all;
+std::vector<figures::Section> all_sections(const Review& review) {
+  std::vector<figures::Section> all;
   for (auto* part :
        {compute_sections, training_sections, serving_sections, fabric_sections, storage_sections,
         cluster_sections, pipeline_sections, facility_sections, cost_sections}) {
-    for (machine::Section& s : part(review)) all.push_back(std::move(s));
+    for (figures::Section& s : part(review)) all.push_back(std::move(s));
   }
-  std::ranges::stable_sort(all, {}, &machine::Section::layer);
+  std::ranges::stable_sort(all, {}, &figures::Section::layer);
   return all;
 }
 

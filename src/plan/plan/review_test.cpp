@@ -10,7 +10,7 @@
 
 #include "model/design/goals.h"
 #include "model/design/templates.h"
-#include "model/machine/goals.h"
+#include "model/figures/goals.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/sections.h"
 
@@ -64,7 +64,7 @@ TEST(networks, of_a_zone_without_accelerators_are_still_shown) {
   ASSERT_EQ(r.serves.size(), 3U);
   EXPECT_FALSE(r.serves[1].feasible());
   int lines = 0;
-  for (const machine::Section& s : all_sections(r)) lines += s.name.starts_with("line ") ? 1 : 0;
+  for (const figures::Section& s : all_sections(r)) lines += s.name.starts_with("line ") ? 1 : 0;
   EXPECT_EQ(lines, 2);
 }
 
@@ -188,7 +188,7 @@ TEST(wan, bounds_what_a_run_reads_and_saves_elsewhere) {
   d.fabric.wan = {
       {.between = {d.sites[0].name, "far"}, .rate = gbits_per_s(8), .latency = milliseconds(40)}};
   const Review r = stages_of(d);
-  const machine::SavePlan& k = *r.trains[0].checkpoint;
+  const jobs::SavePlan& k = *r.trains[0].checkpoint;
   ASSERT_EQ(k.safe->label, "hot");
   EXPECT_NEAR(k.drain.server.base(), k.size.base() / 1e9, 1e-6 * k.drain.server.base());
   d.fabric.wan.clear();
@@ -241,7 +241,7 @@ TEST(goals, every_metric_is_given_by_some_template_or_example) {
       d.goals.push_back({.metric = std::string(m.name), .bound = 0, .dimension = m.dimension});
     }
     const Verdict v = review(d, machine::known(), {.spends = false});
-    for (const machine::GoalOutcome& g : v.goals) {
+    for (const figures::GoalOutcome& g : v.goals) {
       if (g.actual.value != 0) missing.erase(g.metric);
     }
   }
@@ -338,7 +338,8 @@ TEST(serves, every_setting_of_an_engine_acts) {
     s.arrivals.input_tokens = 60000;
     s.objective = {};
   });
-  EXPECT_LT(whole.kv_tokens, cut.kv_tokens) << "whole prompts need room for their activations";
+  EXPECT_LT(whole.replica.memory.kv_tokens, cut.replica.memory.kv_tokens)
+      << "whole prompts need room for their activations";
 }
 
 }  // namespace

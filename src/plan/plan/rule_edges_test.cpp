@@ -5,7 +5,10 @@
 #include <cmath>
 #include <memory>
 
-#include "model/machine/serve_job.h"
+#include "model/jobs/conversations.h"
+#include "model/jobs/replica_start.h"
+#include "model/jobs/request_shape.h"
+#include "model/jobs/serving_query.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/invariants.h"
 #include "plan/plan/lab_fixture.h"
@@ -156,18 +159,17 @@ TEST(RuleEdges, TalksCrowdOneAnothersCache) {
         more + serve + " } }]\n");
     const ServeView& v = r.serves.at(0);
     EXPECT_TRUE(v.feasible()) << v.infeasible;
-    serving::RequestShape request = machine::request_of(*r.machine, *v.serve);
+    serving::RequestShape request = jobs::request_of(*r.machine, *v.serve);
     const double fresh = request.cached_share;
-    machine::ServingQuery q =
-        machine::serving_query(r.models(), *v.serve, *v.model, *v.fleet, request);
+    jobs::ServingQuery q = jobs::serving_query(r.models(), *v.serve, *v.model, *v.fleet, request);
     q.split.tp = 4;
     const machine::Costs device = serving_costs(r.models(), q);
     const serving::ServingCosts costs = serving_source(device);
-    machine::settle_talks(request, *v.serve, replica_of(r.models(), q).value(), costs,
-                          {.target = machine::target_of(*v.serve, request.output),
-                           .peak = PerSecond(45),
-                           .replicas = replicas,
-                           .load = 0.8});
+    jobs::settle_talks(request, *v.serve, replica_of(r.models(), q).value(), costs,
+                       {.target = jobs::target_of(*v.serve, request.output),
+                        .peak = PerSecond(45),
+                        .replicas = replicas,
+                        .load = 0.8});
     EXPECT_NEAR(v.request.cached_share, request.cached_share, 1e-12);
     EXPECT_LT(v.request.cached_share, fresh - 0.01) << "not all of it is found";
     return v.request.cached_share;
@@ -226,7 +228,7 @@ TEST(RuleEdges, DoubledTiers) {
 TEST(RuleEdges, AFigureIsReadToo) {
   Verdict v;
   v.sections = {{.name = "part"}};
-  v.sections[0].figures = {{.id = "speed", .unit = machine::Unit::ratio}};
+  v.sections[0].figures = {{.kind = figures::FigureId::mfu, .estimate = {}}};
   v.sections[0].figures[0].estimate = {.value = 3, .low = 3, .high = 3};
   const Review& r = lab_review("superpod-h100");
   EXPECT_TRUE(broken_invariants(r, v).empty());
@@ -243,12 +245,12 @@ TEST(RuleEdges, DigitsOfBooksAndTiers) {
   auto m = std::make_shared<machine::Machine>(*r.machine);
   m->tiers[0].capacity = terabytes(1234.56);
   r.machine = m;
-  for (const machine::Section& s : cluster_sections(r)) {
+  for (const figures::Section& s : cluster_sections(r)) {
     if (s.name != "train fleet") continue;
     EXPECT_EQ(s.figures.at(0).formula, "12.3457 all the time + 3.45679 in turn");
     EXPECT_EQ(s.figures.at(0).inputs.at(0).value, "12.35 nodes, 9.877 needed, 100 % of the time");
   }
-  for (const machine::Section& s : storage_sections(r)) {
+  for (const figures::Section& s : storage_sections(r)) {
     if (s.name != "hot tier") continue;
     EXPECT_EQ(s.figures.back().formula,
               "384 x tlc-gen4 for 1235 TB, as the design counts them, in 16 servers");

@@ -16,7 +16,7 @@ namespace orrery::plan {
 
 struct Rule {
   const char* id;  // "policy.residency"
-  machine::Layer layer;
+  figures::Layer layer;
   Severity severity;    // of its findings
   const char* summary;  // what must hold, in one line
   const char* source;   // where the rule comes from

@@ -89,7 +89,7 @@ void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out
   Finding f = finding_at(r, rule, "fabric.storage.converged");
   f.what = fmt::format(
       "Storage traffic shares the compute network; training loses {} of its time to it.",
-      show(worst, machine::Unit::ratio));
+      show(worst, figures::Unit::ratio));
   f.why =
       "A checkpoint drain and the collectives of the next step want the same wires at the same "
       "time.";
@@ -226,26 +226,26 @@ void check_emerging(const Review& r, const Rule& rule, std::vector<Finding>& out
 }
 
 constexpr Rule kFabricRules[] = {
-    {"fabric.buildable", machine::Layer::fabric, Severity::error,
+    {"fabric.buildable", figures::Layer::fabric, Severity::error,
      "every declared network can be built", "docs/models/fabric.md", check_buildable},
-    {"fabric.endpoints", machine::Layer::fabric, Severity::error,
+    {"fabric.endpoints", figures::Layer::fabric, Severity::error,
      "every NIC has a port of its network", "DGX SuperPOD reference architectures",
      check_endpoints},
-    {"fabric.sites-joined", machine::Layer::fabric, Severity::error,
+    {"fabric.sites-joined", figures::Layer::fabric, Severity::error,
      "a line leads to every site whose tiers are used", "docs/models/fabric.md", check_joined},
-    {"fabric.separate-storage", machine::Layer::fabric, Severity::warning,
+    {"fabric.separate-storage", figures::Layer::fabric, Severity::warning,
      "storage has a network of its own, or the contention is known",
      "DGX SuperPOD reference architectures; docs/models/collectives.md", check_separate},
-    {"fabric.roce-checklist", machine::Layer::fabric, Severity::warning,
+    {"fabric.roce-checklist", figures::Layer::fabric, Severity::warning,
      "a RoCE network declares PFC, ECN, its queue, hash spread, watchdog and headroom",
      "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
      check_roce},
-    {"fabric.marks-first", machine::Layer::fabric, Severity::warning,
+    {"fabric.marks-first", figures::Layer::fabric, Severity::warning,
      "senders are marked before they are paused", "DCQCN (SIGCOMM 2015), section 4",
      check_marks_first},
-    {"fabric.emerging", machine::Layer::fabric, Severity::note,
+    {"fabric.emerging", figures::Layer::fabric, Severity::note,
      "parts that are new are known as such", "catalog emerging", check_emerging},
-    {"fabric.ethernet-800g", machine::Layer::fabric, Severity::error,
+    {"fabric.ethernet-800g", figures::Layer::fabric, Severity::error,
      "800G Ethernet ports are built as two planes", "ConnectX-8 firmware release notes",
      check_twin_plane},
 };

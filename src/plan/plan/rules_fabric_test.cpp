@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/jobs/retrieval.h"
 #include "plan/plan/cascade_view.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/lab_fixture.h"
@@ -184,7 +185,7 @@ TEST(LoadRules, ReadsThatATierDoesNotGive) {
 // 48 drives give so many reads; where they bind, servers are what is bought.
 TEST(LoadRules, DrivesThatAreReadTooOften) {
   const Review probe = retrieving("{ tier: hot, index: 2 TB, reads: 1, read_size: 512 B }");
-  const auto ask = machine::retrieval_of(*probe.machine, *probe.serves[0].serve, probe.fleets()[0]);
+  const auto ask = jobs::retrieval_of(*probe.machine, *probe.serves[0].serve, probe.fleets()[0]);
   ASSERT_TRUE(ask && !ask->by_rate);
   const double reads = std::floor(ask->gives / ask->asked * 0.9);
   const Review r = retrieving("{ tier: hot, index: 2 TB, reads: " + significant(reads, 9) +
@@ -225,7 +226,7 @@ TEST(LoadRules, AQualityWithoutASource) {
 TEST(LoadRules, ABatchWhoseModelDoesNotFit) {
   Review r = lab_review("fraud-cpu");
   EXPECT_TRUE(findings_by(r, "workload.inference").empty());
-  r.batches[0].work.infeasible = "too large";
+  r.batches[0].infeasible = "too large";
   expect_said(r, only_finding(r, "workload.inference"),
               {.path = "workloads[0].batch.inference",
                .what = "'retrain' cannot run: too large.",

@@ -82,7 +82,7 @@ void check_power(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                       "Cap the accelerators at {} (they keep about {} of their speed), shrink "
                       "the fleet, or contract more power.",
                       brief(*p.fleet->accelerator()->tdp * cap, 2),
-                      show(capped_speed(cap, facility::Boundness::compute), machine::Unit::ratio))
+                      show(capped_speed(cap, facility::Boundness::compute), figures::Unit::ratio))
                 : "Shrink the fleet, or contract more power.";
     f.edit = edit_power(r, v);
     out.push_back(std::move(f));
@@ -169,23 +169,23 @@ void check_hottest(const Review& r, const Rule& rule, std::vector<Finding>& out)
 }
 
 constexpr Rule kFacilityRules[] = {
-    {"facility.rack-above-cooling", machine::Layer::facility, Severity::error,
+    {"facility.rack-above-cooling", figures::Layer::facility, Severity::error,
      "a rack draws no more than its cooling and the site allow", "catalog cooling_methods",
      check_rack},
-    {"facility.node-cooling", machine::Layer::facility, Severity::error,
+    {"facility.node-cooling", figures::Layer::facility, Severity::error,
      "the hall cools by what the nodes are built for", "catalog nodes, cooling_methods",
      check_node_cooling},
-    {"facility.power-above-site", machine::Layer::facility, Severity::error,
+    {"facility.power-above-site", figures::Layer::facility, Severity::error,
      "nameplate times PUE stays within the site's power", "docs/models/power.md", check_power},
-    {"facility.rack-positions", machine::Layer::facility, Severity::error,
+    {"facility.rack-positions", figures::Layer::facility, Severity::error,
      "the hall has room for the racks", "docs/models/cooling.md", check_positions},
-    {"facility.pdu-rating", machine::Layer::facility, Severity::error,
+    {"facility.pdu-rating", figures::Layer::facility, Severity::error,
      "the racks of a power unit stay within what its breaker carries for long",
      "NEC 210.20: 80 % of the rating", check_pdu},
-    {"facility.hottest-hour", machine::Layer::facility, Severity::warning,
+    {"facility.hottest-hour", figures::Layer::facility, Severity::warning,
      "the cooling carries the nameplate in the hottest hour", "docs/models/site-in-time.md",
      check_hottest},
-    {"facility.residual-air", machine::Layer::facility, Severity::note,
+    {"facility.residual-air", figures::Layer::facility, Severity::note,
      "heat that a liquid-cooled rack leaves to the room is planned for",
      "catalog cooling_methods (10 to 30 % of a hybrid rack)", check_air_residue},
 };

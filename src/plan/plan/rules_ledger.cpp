@@ -8,6 +8,7 @@
 
 #include "core/base/probability.h"
 #include "core/base/text.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/partitions.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/rules.h"
@@ -19,8 +20,7 @@ namespace {
 // A few replicas above what is needed are prudence; from here on they are money.
 constexpr double kAmpleReplicas = 1.5;
 constexpr double kFewReplicas = 2;
-// One node in twenty left over is a spare.
-constexpr double kIdleAllowed = 0.05;
+using figures::assumptions::kIdleAllowed;
 
 // Means of jobs that come and go are no whole numbers; a hundredth of a node is fine enough.
 std::string nodes_text(double nodes) {
@@ -76,7 +76,7 @@ Usd cost_of_units(const Review& r, double units) {
 
 void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
-    if (!v.feasible() || !replicas_given(v)) continue;
+    if (!v.feasible() || !v.replicas_given()) continue;
     const double enough = enough_replicas(v, *r.machine);
     if (v.replicas <= enough * kAmpleReplicas || v.replicas - enough < kFewReplicas) continue;
     const double spare = v.devices - v.accelerators_for(enough);
@@ -85,7 +85,7 @@ void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out
     f.what = fmt::format("'{}' runs {} replicas where {} do; {} {} do nothing, {}.", v.label,
                          significant(v.replicas, 4), significant(enough, 4), significant(spare, 6),
                          v.devices_word(),
-                         show(cost_of_units(r, spare).base(), machine::Unit::usd_per_year));
+                         show(cost_of_units(r, spare).base(), figures::Unit::usd_per_year));
     f.why = fmt::format(
         "One replica serves {} requests a second within the objective, {} arrive at peak{}.",
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3),
@@ -106,7 +106,7 @@ double standing_by(const Review& r, const machine::Fleet& fleet) {
     const double mean = t.failure.mean_in_repair;
     int hosts = 0;
     while (poisson_above(hosts, mean) > kShortfallAllowed) ++hosts;
-    const int per_node = std::max(1, fleet.hosts / std::max(1, fleet.fleet->count));
+    const int per_node = fleet.hosts_per_node();
     most = std::max(most, std::ceil(static_cast<double>(hosts) / per_node) - fleet.fleet->spares);
   }
   return std::max(0.0, most);
@@ -129,7 +129,7 @@ void check_idle(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     Finding f = finding_at(r, rule, fleet.path + ".count");
     f.what = fmt::format("{} of {} nodes of fleet '{}' are nobody's, {}.",
                          grouped(std::llround(idle)), grouped(book.count), fleet.fleet->name,
-                         show(cost_of_units(r, units).base(), machine::Unit::usd_per_year));
+                         show(cost_of_units(r, units).base(), figures::Unit::usd_per_year));
     f.why = fmt::format("Its workloads hold {}: {}.", nodes_text(book.booked()), holders(r, book));
     f.fix = "Buy fewer, count them as spares, or give them work.";
     out.push_back(std::move(f));
@@ -234,29 +234,29 @@ void check_renting(const Review& r, const Rule& rule, std::vector<Finding>& out)
   f.what = fmt::format(
       "Of the hours that this design buys it uses {}; owning is cheaper than renting above {} at "
       "the earliest.",
-      show(use, machine::Unit::ratio), show(c.break_even_earliest, machine::Unit::ratio));
+      show(use, figures::Unit::ratio), show(c.break_even_earliest, figures::Unit::ratio));
   f.why =
       fmt::format("The hours that it uses cost {} on demand at list prices; owned they cost {}.",
-                  show(rented.base(), machine::Unit::usd_per_year),
-                  show(c.annual.base(), machine::Unit::usd_per_year));
+                  show(rented.base(), figures::Unit::usd_per_year),
+                  show(c.annual.base(), figures::Unit::usd_per_year));
   f.fix = "Rent them, buy fewer machines, or share them with more work.";
   out.push_back(std::move(f));
 }
 
 constexpr Rule kLedgerRules[] = {
-    {"cluster.nodes", machine::Layer::cluster, Severity::error,
+    {"cluster.nodes", figures::Layer::cluster, Severity::error,
      "a fleet has the nodes that its workloads hold", "the workloads' own terms and needs",
      check_nodes},
-    {"serving.over-provision", machine::Layer::serving, Severity::warning,
+    {"serving.over-provision", figures::Layer::serving, Severity::warning,
      "a service runs the replicas that its peak and its availability take, and few more",
      "docs/models/cluster.md", check_replicas},
-    {"cluster.idle-nodes", machine::Layer::cluster, Severity::note,
+    {"cluster.idle-nodes", figures::Layer::cluster, Severity::note,
      "the nodes in service are somebody's", "docs/models/cluster.md", check_idle},
-    {"cost.renting", machine::Layer::cost, Severity::note,
+    {"cost.renting", figures::Layer::cost, Severity::note,
      "what is bought is used enough to be worth owning", "docs/models/ownership.md", check_renting},
-    {"cluster.partitions", machine::Layer::cluster, Severity::warning, "a fleet has one scheduler",
+    {"cluster.partitions", figures::Layer::cluster, Severity::warning, "a fleet has one scheduler",
      "docs/models/cluster.md", check_partitions},
-    {"cluster.partition-nodes", machine::Layer::cluster, Severity::error,
+    {"cluster.partition-nodes", figures::Layer::cluster, Severity::error,
      "a partition has the nodes that its workloads hold", "docs/models/cluster.md",
      check_partition_nodes},
 };

@@ -71,7 +71,7 @@ TEST(BookRules, MoreReplicasThanAreNeeded) {
   v.devices = 64;
   const Finding f = only_finding(r, "serving.over-provision");
   EXPECT_EQ(f.what, "'chat' runs 16 replicas where 8 do; 32 accelerators do nothing, " +
-                        show(320e3, machine::Unit::usd_per_year) + ".");
+                        show(320e3, figures::Unit::usd_per_year) + ".");
   EXPECT_EQ(f.why,
             "One replica serves 10.2 requests a second within the objective, 75.7 arrive at peak.");
   EXPECT_EQ(f.fix, "Run fewer, and give the machines other work or do not buy them.");
@@ -103,7 +103,7 @@ TEST(BookRules, NodesThatAreNobodys) {
   ASSERT_EQ(all.size(), idle > 6.35 ? 1U : 0U) << booked;
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].what, significant(idle, 6) + " of 127 nodes of fleet 'train' are nobody's, " +
-                             show(8 * idle * 1000, machine::Unit::usd_per_year) + ".");
+                             show(8 * idle * 1000, figures::Unit::usd_per_year) + ".");
   EXPECT_EQ(all[0].why.find("Its workloads hold " + significant(booked, 6) + ": "), 0U)
       << all[0].why;
   EXPECT_EQ(all[0].fix, "Buy fewer, count them as spares, or give them work.");
@@ -146,9 +146,9 @@ TEST(BookRules, HoursThatAreDearerThanRented) {
             "Of the hours that this design buys it uses 40 %; owning is cheaper than renting above "
             "50 % at the earliest.");
   EXPECT_EQ(f.why, "The hours that it uses cost " +
-                       show(2 * 8760 * 1016 * 0.4, machine::Unit::usd_per_year) +
+                       show(2 * 8760 * 1016 * 0.4, figures::Unit::usd_per_year) +
                        " on demand at list prices; owned they cost " +
-                       show(9e6, machine::Unit::usd_per_year) + ".");
+                       show(9e6, figures::Unit::usd_per_year) + ".");
   EXPECT_EQ(f.fix, "Rent them, buy fewer machines, or share them with more work.");
   EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0]").line);
   r.cost.break_even_earliest = 0.4 - 1e-9;

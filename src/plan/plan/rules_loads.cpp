@@ -5,7 +5,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "model/machine/serve_job.h"
+#include "model/figures/assumptions.h"
+#include "model/jobs/retrieval.h"
 #include "plan/plan/cascade_view.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/rules.h"
@@ -13,13 +14,11 @@
 namespace orrery::plan {
 namespace {
 
-// A tier's reads queue without end long before all of them are taken: assumed, as for replicas.
-constexpr double kReadLoad = 0.8;
-// Of the promised first token, what may pass before a replica has the prompt.
-constexpr double kTailShare = 0.5;
+using figures::assumptions::kReadLoad;
+using figures::assumptions::kTailShare;
 
 // More servers where drives bind, a higher rate where that does.
-std::optional<Edit> edit_reads(const machine::RetrievalAsk& ask, Bytes read_size) {
+std::optional<Edit> edit_reads(const jobs::RetrievalAsk& ask, Bytes read_size) {
   const design::StorageTier& t = *ask.tier->tier;
   const double more = ask.load() / kReadLoad * 1.01;
   if (ask.by_rate && t.read) {
@@ -33,7 +32,7 @@ std::optional<Edit> edit_reads(const machine::RetrievalAsk& ask, Bytes read_size
 void check_reads(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
     if (v.fleet == nullptr) continue;
-    const auto ask = machine::retrieval_of(*r.machine, *v.serve, *v.fleet);
+    const auto ask = jobs::retrieval_of(*r.machine, *v.serve, *v.fleet);
     if (!ask || ask->load() <= kReadLoad) continue;
     Finding f = finding_at(r, rule, v.path + ".retrieval.reads");
     f.what = fmt::format(
@@ -42,7 +41,7 @@ void check_reads(const Review& r, const Rule& rule, std::vector<Finding>& out) {
         ask->tier->label, significant(ask->asked.base(), 3), v.label,
         significant(ask->gives.base(), 3));
     f.why = fmt::format("Above {} of it reads queue, and every first token waits for the slowest.",
-                        show(kReadLoad, machine::Unit::ratio));
+                        show(kReadLoad, figures::Unit::ratio));
     f.fix = ask->by_rate ? "A faster tier, smaller reads, or fewer of them."
                          : "More drives or servers, or fewer reads a request.";
     f.edit = edit_reads(*ask, v.serve->retrieval->read_size);
@@ -99,9 +98,9 @@ void check_source(const Review& r, const Rule& rule, std::vector<Finding>& out) 
 
 void check_inference(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const BatchView& b : r.batches) {
-    if (b.work.infeasible.empty()) continue;
+    if (b.fleet == nullptr || b.feasible()) continue;
     Finding f = finding_at(r, rule, b.path + ".inference");
-    f.what = fmt::format("'{}' cannot run: {}.", b.label, b.work.infeasible);
+    f.what = fmt::format("'{}' cannot run: {}.", b.label, b.infeasible);
     f.why = "Weights and one request must fit the accelerators of a replica.";
     f.fix = "More accelerators a replica, a smaller number format, or another fleet.";
     out.push_back(std::move(f));
@@ -109,16 +108,16 @@ void check_inference(const Review& r, const Rule& rule, std::vector<Finding>& ou
 }
 
 constexpr Rule kLoadRules[] = {
-    {"serving.retrieval-reads", machine::Layer::serving, Severity::error,
+    {"serving.retrieval-reads", figures::Layer::serving, Severity::error,
      "a tier gives the reads that retrieval asks of it", "docs/models/serving.md", check_reads},
-    {"serving.retrieval-tail", machine::Layer::serving, Severity::warning,
+    {"serving.retrieval-tail", figures::Layer::serving, Severity::warning,
      "retrieval leaves half of the promised first token to the replica", "docs/models/serving.md",
      check_tail},
-    {"serving.cascade", machine::Layer::serving, Severity::warning,
+    {"serving.cascade", figures::Layer::serving, Severity::warning,
      "a cascade costs less than its larger model alone", "docs/models/serving.md", check_cascade},
-    {"serving.quality-source", machine::Layer::serving, Severity::note,
+    {"serving.quality-source", figures::Layer::serving, Severity::note,
      "a quality says which test it is of", "docs/models/serving.md", check_source},
-    {"workload.inference", machine::Layer::cluster, Severity::error,
+    {"workload.inference", figures::Layer::cluster, Severity::error,
      "the model of a batch fits the accelerators of its fleet", "docs/models/serving.md",
      check_inference},
 };

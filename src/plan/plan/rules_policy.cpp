@@ -7,7 +7,8 @@
 #include "core/base/text.h"
 #include "model/design/part_ids.h"
 #include "model/design/write_design.h"
-#include "model/machine/serve_job.h"
+#include "model/jobs/failover_ways.h"
+#include "model/jobs/replica_start.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/rules.h"
 
@@ -133,7 +134,7 @@ void residency_of_failover(const Review& r, const Rule& rule, const design::Work
     std::erase_if(zone.failover, [&](const std::string& site) {
       const auto host = std::ranges::find(serve.zones, site, &design::Zone::site);
       const machine::Fleet* fleet =
-          host != serve.zones.end() ? machine::fleet_of_zone(r.fleets(), *host) : nullptr;
+          host != serve.zones.end() ? jobs::fleet_of_zone(r.fleets(), *host) : nullptr;
       if (fleet == nullptr || (design::is_inside(zone.residency, fleet->region) &&
                                design::is_inside(w.terms.residency, fleet->region))) {
         return false;
@@ -324,24 +325,24 @@ void check_engine(const Review& r, const Rule& rule, std::vector<Finding>& out) 
 }
 
 constexpr Rule kPolicyRules[] = {
-    {"policy.residency", machine::Layer::cluster, Severity::error,
+    {"policy.residency", figures::Layer::cluster, Severity::error,
      "a workload tagged with a region is neither placed nor stored outside it",
      "data residency law, as the design tags it", check_residency},
-    {"policy.export-control", machine::Layer::compute, Severity::warning,
+    {"policy.export-control", figures::Layer::compute, Severity::warning,
      "a controlled accelerator is not bought for a listed country unasked",
      "US BIS advanced computing rules (catalog export_controls)", check_export},
-    {"policy.air-gap", machine::Layer::cluster, Severity::error,
+    {"policy.air-gap", figures::Layer::cluster, Severity::error,
      "an air-gapped site depends on nothing outside", "definition of an air gap", check_air_gap},
-    {"policy.encryption-at-rest", machine::Layer::storage, Severity::error,
+    {"policy.encryption-at-rest", figures::Layer::storage, Severity::error,
      "tiers of a workload that asks for encryption at rest offer it", "the workload's own terms",
      check_encryption_at_rest},
-    {"policy.encryption-in-transit", machine::Layer::fabric, Severity::error,
+    {"policy.encryption-in-transit", figures::Layer::fabric, Severity::error,
      "networks of a workload that asks for encryption in transit offer it",
      "the workload's own terms", check_encryption_in_transit},
-    {"policy.tenant-isolation", machine::Layer::cluster, Severity::error,
+    {"policy.tenant-isolation", figures::Layer::cluster, Severity::error,
      "a workload that must be kept apart runs where tenants are segmented",
      "the workload's own terms", check_tenants},
-    {"serving.engine-retired", machine::Layer::serving, Severity::error,
+    {"serving.engine-retired", figures::Layer::serving, Severity::error,
      "the serving engine is still maintained", "catalog engines (TGI archived 2026-03-21)",
      check_engine},
 };

@@ -4,19 +4,19 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "model/design/names.h"
-#include "plan/plan/edits.h"
-#include "plan/plan/rules.h"
 #include "layers/storage/cache.h"
 #include "layers/storage/guidance.h"
+#include "model/design/names.h"
+#include "model/figures/assumptions.h"
+#include "plan/plan/edits.h"
+#include "plan/plan/rules.h"
 
 namespace orrery::plan {
 namespace {
 
 // A rate that just keeps up falls behind at the first hitch.
 constexpr double kAhead = 1.1;
-// What a DGX has: eight drives of 3.84 TB.
-constexpr Bytes kNodeDrives = terabytes(30);
+using figures::assumptions::kNodeDrives;
 
 std::string_view architecture_of(const machine::Fleet& fleet) {
   if (fleet.accelerator() == nullptr) return {};
@@ -100,9 +100,9 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
           "pinning would give {}.",
           cache.label, t.label,
           show(hit_rate(catalog::EvictionPolicy::lru, storage::EpochOrder::shuffled, share),
-               machine::Unit::ratio),
+               figures::Unit::ratio),
           show(hit_rate(catalog::EvictionPolicy::pin, storage::EpochOrder::shuffled, share),
-               machine::Unit::ratio));
+               figures::Unit::ratio));
       f.why = "With every item read once an epoch, LRU evicts just what comes back next.";
       f.fix = "policy: pin";
       f.edit = Edit{cache.path + ".policy", "pin"};
@@ -114,7 +114,7 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 void check_drain(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.checkpoint || !t.checkpoint->interval_given || !t.checkpoint->async) continue;
-    const machine::SavePlan& k = *t.checkpoint;
+    const jobs::SavePlan& k = *t.checkpoint;
     if (k.drain.total <= k.interval) continue;
     Finding f = finding_at(r, rule, t.path + ".checkpoint.every");
     f.what = fmt::format("'{}' saves every {}, but a save takes {} to drain.", t.label,
@@ -133,7 +133,7 @@ void check_drain(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 void check_never_safe(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.checkpoint || t.checkpoint->safe == nullptr) continue;
-    const machine::SavePlan& k = *t.checkpoint;
+    const jobs::SavePlan& k = *t.checkpoint;
     if (k.drain.total <= t.failure.mtbf) continue;
     Finding f = finding_at(r, rule, t.path + ".checkpoint.to");
     f.what = fmt::format("A save of '{}' takes {} until it is safe on '{}'; hosts fail every {}.",
@@ -150,7 +150,7 @@ void check_never_safe(const Review& r, const Rule& rule, std::vector<Finding>& o
 void check_later_copies(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.checkpoint) continue;
-    for (const machine::LaterCopy& c : t.checkpoint->later) {
+    for (const jobs::LaterCopy& c : t.checkpoint->later) {
       if (c.takes <= c.every) continue;
       Finding f = finding_at(r, rule, t.path + ".checkpoint.to");
       f.what = fmt::format("A copy of '{}' to tier '{}' takes {}; one is due every {}.", t.label,
@@ -279,7 +279,7 @@ void check_small_files(const Review& r, const Rule& rule, std::vector<Finding>& 
     Finding f = finding_at(r, rule, t.path + ".dataset.format");
     f.what = fmt::format(
         "'{}' reads one file of {} a sample and waits for them: {} of the step is left.", t.label,
-        brief(t.feed.sample), show(t.feed.loader.utilisation, machine::Unit::ratio));
+        brief(t.feed.sample), show(t.feed.loader.utilisation, figures::Unit::ratio));
     f.why =
         "Each request pays the first-byte time and a metadata operation; a shard pays once for "
         "thousands.";
@@ -296,7 +296,7 @@ void check_starving(const Review& r, const Rule& rule, std::vector<Finding>& out
     if (!t.feed.known || t.feed.loader.utilisation >= kStarving) continue;
     Finding f = finding_at(r, rule, t.path + ".dataset");
     f.what = fmt::format("'{}' waits for data: accelerators work {} of the time, bound by {}.",
-                         t.label, show(t.feed.loader.utilisation, machine::Unit::ratio),
+                         t.label, show(t.feed.loader.utilisation, figures::Unit::ratio),
                          to_text(t.feed.loader.limit));
     f.why = fmt::format("The job asks for {}; tier '{}' reads {}.", brief(t.feed.wanted),
                         t.feed.tier->label, brief(t.feed.tier->read));
@@ -333,7 +333,7 @@ void check_latency(const Review& r, const Rule& rule, std::vector<Finding>& out)
     f.what = fmt::format("Tier '{}' answers a small read in {}; a {} tier is to stay under {}.",
                          t.label, brief(t.latency.total), word_of(t.tier->tier), brief(target));
     f.why = fmt::format("{} of it is {}.",
-                        show(part_of(t.latency) / t.latency.total, machine::Unit::ratio),
+                        show(part_of(t.latency) / t.latency.total, figures::Unit::ratio),
                         to_text(t.latency.longest));
     const bool is_gateway = t.tier->kind == design::TierKind::object &&
                             t.latency.longest == storage::AccessPart::service;
@@ -347,41 +347,41 @@ void check_latency(const Review& r, const Rule& rule, std::vector<Finding>& out)
 }
 
 constexpr Rule kStorageRules[] = {
-    {"storage.latency-target", machine::Layer::storage, Severity::note,
+    {"storage.latency-target", figures::Layer::storage, Severity::note,
      "a tier answers as fast as its name promises",
      "Scality guide: under 50 us GPU-direct, under 1 ms hot; others docs/models/loader.md",
      check_latency},
-    {"storage.unit-guidance", machine::Layer::storage, Severity::warning,
+    {"storage.unit-guidance", figures::Layer::storage, Severity::warning,
      "the hot tier meets the guidance for its scalable units", "RA-11333-001 table 6, RA-11338-001",
      check_guidance},
-    {"storage.gb200-guidance", machine::Layer::storage, Severity::note,
+    {"storage.gb200-guidance", figures::Layer::storage, Severity::note,
      "GB200's guidance per accelerator is 2.25 times lower than H100's", "RA-11338-001",
      check_gb200_ratio},
-    {"storage.lru-shuffled", machine::Layer::storage, Severity::warning,
+    {"storage.lru-shuffled", figures::Layer::storage, Severity::warning,
      "no LRU cache under shuffled epochs", "docs/models/cache.md", check_lru},
-    {"storage.drain-interval", machine::Layer::storage, Severity::error,
+    {"storage.drain-interval", figures::Layer::storage, Severity::error,
      "a checkpoint drains before the next begins", "docs/models/checkpoint.md", check_drain},
-    {"storage.never-safe", machine::Layer::storage, Severity::error,
+    {"storage.never-safe", figures::Layer::storage, Severity::error,
      "a checkpoint is safe before the next failure is due", "docs/models/checkpoint.md",
      check_never_safe},
-    {"storage.later-copies", machine::Layer::storage, Severity::warning,
+    {"storage.later-copies", figures::Layer::storage, Severity::warning,
      "a copy to a further tier ends before the next is due", "docs/models/checkpoint.md",
      check_later_copies},
-    {"storage.features", machine::Layer::storage, Severity::error,
+    {"storage.features", figures::Layer::storage, Severity::error,
      "events are stored as fast as they come, and reach the model in time",
      "the workload's own terms", check_features},
-    {"storage.local-only", machine::Layer::storage, Severity::error,
+    {"storage.local-only", figures::Layer::storage, Severity::error,
      "some copy of a checkpoint outlives the node that wrote it", "docs/models/checkpoint.md",
      check_local_only},
-    {"storage.node-drives", machine::Layer::storage, Severity::error,
+    {"storage.node-drives", figures::Layer::storage, Severity::error,
      "what is kept in the nodes has drives there", "docs/models/storage.md", check_node_drives},
-    {"storage.checkpoint-target", machine::Layer::storage, Severity::error,
+    {"storage.checkpoint-target", figures::Layer::storage, Severity::error,
      "a long run is saved somewhere", "docs/models/failure.md", check_targets},
-    {"storage.capacity", machine::Layer::storage, Severity::error,
+    {"storage.capacity", figures::Layer::storage, Severity::error,
      "a tier holds what is kept on it", "docs/models/storage.md", check_capacity},
-    {"storage.small-files", machine::Layer::storage, Severity::warning,
+    {"storage.small-files", figures::Layer::storage, Severity::warning,
      "samples are packed where requests bind", "docs/models/loader.md", check_small_files},
-    {"storage.starving", machine::Layer::storage, Severity::warning,
+    {"storage.starving", figures::Layer::storage, Severity::warning,
      "accelerators work at least 80 % of the step",
      "Scality guide: use under 80 % points to loading or checkpoints", check_starving},
 };

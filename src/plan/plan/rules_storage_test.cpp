@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/units.h"
+#include "layers/storage/cache.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/lab_fixture.h"
-#include "layers/storage/cache.h"
 
 namespace orrery::plan {
 namespace {
@@ -55,8 +55,8 @@ TEST(TierRules, LruUnderShuffledEpochs) {
   const auto said = [&](double share) {
     const double lru = hit_rate(catalog::EvictionPolicy::lru, storage::EpochOrder::shuffled, share);
     return "' evicts by LRU under shuffled epochs of '" + t.label +
-           "': " + show(lru, machine::Unit::ratio) + " of the reads hit; pinning would give " +
-           show(share, machine::Unit::ratio) + ".";
+           "': " + show(lru, figures::Unit::ratio) + " of the reads hit; pinning would give " +
+           show(share, figures::Unit::ratio) + ".";
   };
   r.used[tier] = terabytes(200);
   const Finding half = only_finding(r, "storage.lru-shuffled");
@@ -78,7 +78,7 @@ TEST(TierRules, LruUnderShuffledEpochs) {
 
 TEST(TierRules, SavesThatDrainTooSlowly) {
   Review r = edited_review("superpod-h100", {{"workloads[0].train.checkpoint.every", "30 min"}});
-  machine::SavePlan& k = *r.trains[0].checkpoint;
+  jobs::SavePlan& k = *r.trains[0].checkpoint;
   ASSERT_TRUE(k.interval_given && k.async);
   k.interval = minutes(30);
   k.drain.total = minutes(30);
@@ -126,7 +126,7 @@ TEST(TierRules, SavesThatAreNeverSafe) {
 TEST(TierRules, CopiesThatPileUp) {
   Review r = lab_review("superpod-h100");
   ASSERT_EQ(r.trains[0].checkpoint->later.size(), 1U);
-  machine::LaterCopy& c = r.trains[0].checkpoint->later[0];
+  jobs::LaterCopy& c = r.trains[0].checkpoint->later[0];
   c.every = hours(2);
   c.takes = hours(2);
   EXPECT_TRUE(findings_by(r, "storage.later-copies").empty());
@@ -332,7 +332,7 @@ TEST(TierEdits, CoresForTheLoader) {
 
 TEST(TierEdits, RoomForWhatIsKept) {
   Review r = edited_review("superpod-h100", {{"workloads[0].train.checkpoint.keep", ""}});
-  machine::SavePlan& k = *r.trains[0].checkpoint;
+  jobs::SavePlan& k = *r.trains[0].checkpoint;
   const machine::Tier& hot = r.tiers()[0];
   ASSERT_EQ(k.safe, &hot);
   k.size = terabytes(10);

@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/edits.h"
 #include "plan/plan/rules.h"
 #include "plan/plan/serve_sizing.h"
@@ -34,8 +35,7 @@ void check_feasible(const Review& r, const Rule& rule, std::vector<Finding>& out
 }
 
 void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  // One node in twenty left over is a spare; more is a batch that does not divide.
-  constexpr double kIdleShare = 0.05;
+  using figures::assumptions::kIdleAllowed;
   for (const TrainView& t : r.trains) {
     if (!t.feasible() || t.workload->terms.nodes || t.fleet->accelerators == 0) continue;
     if (t.train->layout && t.train->layout->dp) continue;  // as many as it was given
@@ -43,7 +43,7 @@ void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& o
     const double beside = r.book_of(*t.fleet).held_beside(*t.workload);
     const double there = t.fleet->accelerators - beside * t.fleet->node.part.accelerators;
     const double idle = there > 0 ? 1.0 - t.accelerators / there : 0;
-    if (idle <= kIdleShare) continue;
+    if (idle <= kIdleAllowed) continue;
     Finding f = finding_at(r, rule, t.path + ".batch");
     f.what = fmt::format("'{}' uses {} of {} accelerators; the rest stand idle.", t.label,
                          grouped(t.accelerators), grouped(t.fleet->accelerators));
@@ -272,7 +272,7 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     if (!j.from_trace && j.queue.load >= 1) {
       Finding f = finding_at(r, rule, j.path + ".rate");
       f.what = fmt::format("'{}' offers {} of what the fleet can do: the queue has no end.",
-                           j.label, show(j.queue.load, machine::Unit::ratio));
+                           j.label, show(j.queue.load, figures::Unit::ratio));
       f.why = "Arrivals times duration times size exceed the accelerators.";
       f.fix = "Grow the fleet or shed load.";
       f.edit = edit_load(r, j);
@@ -311,7 +311,7 @@ void check_spares(const Review& r, const Rule& rule, std::vector<Finding>& out) 
     if (!t.feasible() || t.failure.shortfall <= kShortfallAllowed) continue;
     Finding f = finding_at(r, rule, t.fleet->path + ".spares");
     f.what = fmt::format("With {} spare hosts '{}' lacks nodes {} of the time.", t.failure.spares,
-                         t.label, show(t.failure.shortfall, machine::Unit::ratio));
+                         t.label, show(t.failure.shortfall, figures::Unit::ratio));
     f.why =
         fmt::format("{} hosts are in repair on average.", significant(t.failure.mean_in_repair, 2));
     f.fix = "Add spare nodes, or plan the job some nodes smaller.";
@@ -353,7 +353,7 @@ void check_period(const Review& r, const Rule& rule, std::vector<Finding>& out) 
 }
 
 void check_stages(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const machine::PipelineStage& s : machine::pipeline_of(*r.machine)) {
+  for (const jobs::PipelineStage& s : jobs::pipeline_of(*r.machine)) {
     if (s.infeasible.empty()) continue;
     Finding f = finding_at(r, rule, s.path);
     f.what = fmt::format("Stage '{}' can never end: {}.", s.label, s.infeasible);
@@ -364,36 +364,36 @@ void check_stages(const Review& r, const Rule& rule, std::vector<Finding>& out) 
 }
 
 constexpr Rule kWorkloadRules[] = {
-    {"training.feasible", machine::Layer::training, Severity::error,
+    {"training.feasible", figures::Layer::training, Severity::error,
      "a training run has a layout that fits", "docs/models/training.md", check_feasible},
-    {"training.idle-nodes", machine::Layer::training, Severity::warning,
+    {"training.idle-nodes", figures::Layer::training, Severity::warning,
      "the batch spreads over the whole fleet", "docs/models/training.md", check_idle_nodes},
-    {"serving.capacity", machine::Layer::serving, Severity::error,
+    {"serving.capacity", figures::Layer::serving, Severity::error,
      "a service fits, and has the replicas its peak needs", "docs/models/serving.md",
      check_service},
-    {"serving.kv-room", machine::Layer::serving, Severity::error,
+    {"serving.kv-room", figures::Layer::serving, Severity::error,
      "the KV tier of a service has the room that its replicas keep", "docs/models/serving.md",
      check_kv_room},
-    {"serving.availability", machine::Layer::serving, Severity::warning,
+    {"serving.availability", figures::Layer::serving, Severity::warning,
      "enough replicas are up as often as the workload asks", "docs/models/failure.md",
      check_availability},
-    {"serving.failover", machine::Layer::serving, Severity::warning,
+    {"serving.failover", figures::Layer::serving, Severity::warning,
      "the sites that a zone names can take its users", "docs/models/serving.md", check_failover},
-    {"workload.deadline", machine::Layer::cluster, Severity::error, "work ends within its window",
+    {"workload.deadline", figures::Layer::cluster, Severity::error, "work ends within its window",
      "the workload's own terms", check_deadline},
-    {"pipeline.period", machine::Layer::cluster, Severity::error,
+    {"pipeline.period", figures::Layer::cluster, Severity::error,
      "a stage ends before the next cycle needs it", "docs/models/pipeline.md", check_period},
-    {"pipeline.stages", machine::Layer::cluster, Severity::error,
+    {"pipeline.stages", figures::Layer::cluster, Severity::error,
      "every stage of the pipeline has a way for its bytes", "docs/models/pipeline.md",
      check_stages},
-    {"serving.int8-lost", machine::Layer::serving, Severity::error,
+    {"serving.int8-lost", figures::Layer::serving, Severity::error,
      "int8 is not served on parts that all but lost it",
      "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},
-    {"cluster.gangs", machine::Layer::cluster, Severity::error, "gangs can start, and queues end",
+    {"cluster.gangs", figures::Layer::cluster, Severity::error, "gangs can start, and queues end",
      "kube-batch issue 158, koordinator 872; docs/models/cluster.md", check_gangs},
-    {"cluster.mig-slices", machine::Layer::cluster, Severity::error,
+    {"cluster.mig-slices", figures::Layer::cluster, Severity::error,
      "MIG slices fit their accelerator", "NVML placement rules; catalog mig_profiles", check_mig},
-    {"failure.spares", machine::Layer::failure, Severity::warning, "spares cover what is in repair",
+    {"failure.spares", figures::Layer::failure, Severity::warning, "spares cover what is in repair",
      "docs/models/failure.md", check_spares},
 };
 

@@ -5,13 +5,15 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {
 namespace {
 
-// Of the mean draw of a step, docs/models/clock-power.md.
-constexpr double kPowerSpread = 0.06;
+using figures::FigureId;
+
+using figures::assumptions::kStepPowerSpread;
 // A step that draws this much of its limit is held back by it.
 constexpr double kAtLimit = 0.97;
 
@@ -21,46 +23,37 @@ Watts limit_of(const machine::Fleet& fleet) {
   return own > Watts(0) ? min(own, cap) : cap;
 }
 
-machine::Figure datasheet(std::string id, std::string label, machine::Unit unit, double value,
-                          const catalog::Accelerator& part) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = unit,
-          .estimate = exact(value, Basis::vendor, part.provenance.reference)};
+figures::Figure datasheet(FigureId id, double value, const catalog::Accelerator& part) {
+  return {.kind = id, .estimate = exact(value, Basis::vendor, part.provenance.reference)};
 }
 
-void add_step(machine::Section& s, const TrainView& t, Watts limit) {
+void add_step(figures::Section& s, const TrainView& t, Watts limit) {
   const Watts draw = t.step.device_power;
   if (!t.feasible() || draw <= Watts(0) || limit <= Watts(0)) return;
   s.figures.push_back(
-      {.id = "draw_" + t.label,
-       .label = "mean draw of one in a step of " + t.label,
-       .unit = machine::Unit::watts,
-       .estimate = within(draw.base(), kPowerSpread, kPowerSpread, Basis::fitted,
+      {.kind = FigureId::draw,
+       .of = t.label,
+       .estimate = within(draw.base(), kStepPowerSpread, kStepPowerSpread, Basis::fitted,
                           "docs/models/clock-power.md"),
-       .formula = fmt::format("{} of its limit of {}", show(draw / limit, machine::Unit::ratio),
+       .formula = fmt::format("{} of its limit of {}", show(draw / limit, figures::Unit::ratio),
                               brief(limit))});
   if (draw >= limit * kAtLimit) s.limit = fmt::format("power, in the step of {}", t.label);
 }
 
-machine::Section compute_section(const machine::Fleet& fleet, const Review& review) {
+figures::Section compute_section(const machine::Fleet& fleet, const Review& review) {
   const catalog::Accelerator& part = *fleet.accelerator();
-  machine::Section s{.layer = machine::Layer::compute, .name = fleet.fleet->name};
+  figures::Section s{.layer = figures::Layer::compute, .name = fleet.fleet->name};
   s.summary = fmt::format("{} x {}, {} a host", grouped(fleet.accelerators), part.name,
                           fleet.accelerators_per_host);
   if (const auto peak = part.peak(catalog::Dtype::bf16)) {
-    s.figures.push_back(datasheet("peak", "dense bf16 peak of one", machine::Unit::flops_per_s,
-                                  peak->base(), part));
+    s.figures.push_back(datasheet(FigureId::peak, peak->base(), part));
   }
-  s.figures.push_back(
-      datasheet("memory", "memory of one", machine::Unit::bytes, part.memory.base(), part));
-  s.figures.push_back(datasheet("memory_rate", "its bandwidth", machine::Unit::bytes_per_s,
-                                part.memory_bandwidth.base(), part));
+  s.figures.push_back(datasheet(FigureId::device_memory, part.memory.base(), part));
+  s.figures.push_back(datasheet(FigureId::memory_rate, part.memory_bandwidth.base(), part));
   const Watts limit = limit_of(fleet);
   if (limit > Watts(0)) {
-    s.figures.push_back(datasheet("power_limit",
-                                  fleet.fleet->power_cap ? "power limit, capped" : "power limit",
-                                  machine::Unit::watts, limit.base(), part));
+    s.figures.push_back(datasheet(FigureId::power_limit, limit.base(), part));
+    if (fleet.fleet->power_cap) s.figures.back().note = "capped";
   }
   for (const TrainView& t : review.trains) {
     if (t.fleet && t.fleet->fleet == fleet.fleet) add_step(s, t, limit);
@@ -70,8 +63,8 @@ machine::Section compute_section(const machine::Fleet& fleet, const Review& revi
 
 }  // namespace
 
-std::vector<machine::Section> compute_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> compute_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const machine::Fleet& f : review.fleets()) {
     if (f.accelerator() && f.accelerators > 0) sections.push_back(compute_section(f, review));
   }

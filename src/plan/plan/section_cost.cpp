@@ -10,6 +10,8 @@
 namespace orrery::plan {
 namespace {
 
+using figures::FigureId;
+
 struct Spread {
   double below = 0;
   double above = 0;
@@ -30,10 +32,10 @@ Spread spread_of(const cost::Tornado& t) {
   return {std::min(0.9, std::sqrt(s.below) / t.value), std::sqrt(s.above) / t.value};
 }
 
-std::vector<machine::Input> items_of(const CostView& c) {
-  std::vector<machine::Input> inputs;
+std::vector<figures::Input> items_of(const CostView& c) {
+  std::vector<figures::Input> inputs;
   const auto add = [&inputs](std::string name, Usd per_year, std::string reference) {
-    inputs.push_back({std::move(name), show(per_year.base(), machine::Unit::usd_per_year),
+    inputs.push_back({std::move(name), show(per_year.base(), figures::Unit::usd_per_year),
                       std::move(reference)});
   };
   if (c.owned) {
@@ -54,11 +56,10 @@ std::vector<machine::Input> items_of(const CostView& c) {
   return inputs;
 }
 
-void add_runs(machine::Section& s, const CostView& c, const Spread& spread) {
+void add_runs(figures::Section& s, const CostView& c, const Spread& spread) {
   for (const RunCost& r : c.runs) {
-    s.figures.push_back({.id = "run_" + r.label,
-                         .label = "one run of " + r.label,
-                         .unit = machine::Unit::usd,
+    s.figures.push_back({.kind = FigureId::run_cost,
+                         .of = r.label,
                          .estimate = within(r.amount.base(), spread.below, spread.above,
                                             Basis::derived, "docs/models/ownership.md"),
                          .formula = fmt::format("{} accelerator-hours",
@@ -66,35 +67,29 @@ void add_runs(machine::Section& s, const CostView& c, const Spread& spread) {
   }
 }
 
-void add_market(machine::Section& s, const CostView& c) {
+void add_market(figures::Section& s, const CostView& c) {
   if (!c.market) return;
-  const auto price = [&s](std::string id, std::string label, const cost::MarketPrice& p) {
-    s.figures.push_back({.id = std::move(id),
-                         .label = std::move(label),
-                         .unit = machine::Unit::usd_per_hour,
+  const auto price = [&s](FigureId id, const cost::MarketPrice& p) {
+    s.figures.push_back({.kind = id,
                          .estimate = {p.median.base() * 3600, p.low.base() * 3600,
                                       p.high.base() * 3600, Basis::vendor, p.reference}});
   };
-  price("market_hour", "the same accelerator rented on demand, list price", *c.market);
-  if (c.contract) price("contract_hour", "rented by contract, one to three years", *c.contract);
+  price(FigureId::market_hour, *c.market);
+  if (c.contract) price(FigureId::contract_hour, *c.contract);
   if (c.break_even <= 0) return;
   s.figures.push_back(
-      {.id = "break_even",
-       .label = "use above which owning is cheaper than a contract; above 100 %: never",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::break_even,
        .estimate = {c.break_even, c.break_even_low, c.break_even_high, Basis::derived,
                     "docs/models/ownership.md"},
        .formula = c.break_even > 1
                       ? "above 100 %: a contract is cheaper however much it is used"
                       : fmt::format("owned {} a year / (accelerators x 8760 h x rent)",
-                                    show(c.owned->annual.base(), machine::Unit::usd_per_year))});
+                                    show(c.owned->annual.base(), figures::Unit::usd_per_year))});
   s.figures.push_back(
-      {.id = "own_use",
-       .label = "use that this design makes of what it buys",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::own_use,
        .estimate = exact(c.use * c.utilisation, Basis::derived, "docs/models/cluster.md"),
-       .formula = fmt::format("needed {} x in use {}", show(c.use, machine::Unit::ratio),
-                              show(c.utilisation, machine::Unit::ratio))});
+       .formula = fmt::format("needed {} x in use {}", show(c.use, figures::Unit::ratio),
+                              show(c.utilisation, figures::Unit::ratio))});
 }
 
 std::string limit_of(const CostView& c) {
@@ -110,67 +105,58 @@ std::string limit_of(const CostView& c) {
   }
   const double share = c.annual > Usd(0) ? most / c.annual : 0;
   std::string limit =
-      fmt::format("{}, {} of the year's cost", name, show(share, machine::Unit::ratio));
+      fmt::format("{}, {} of the year's cost", name, show(share, figures::Unit::ratio));
   if (!c.tornado.bars.empty()) limit += "; most sensitive to " + c.tornado.bars.front().name;
   return limit;
 }
 
 // None where hardly anything of what is bought makes progress: a price would only look like one.
-void add_useful_hour(machine::Section& s, const CostView& c, Estimate price) {
+void add_useful_hour(figures::Section& s, const CostView& c, Estimate price) {
   if (c.per_useful_hour <= UsdPerSecond(0)) return;
   s.figures.push_back(
-      {.id = "useful_hour",
-       .label = c.in_nodes ? "cost of a useful node-hour" : "cost of a useful accelerator-hour",
-       .unit = machine::Unit::usd_per_hour,
+      {.kind = FigureId::useful_hour,
+       .note = c.in_nodes ? "of a node" : "of an accelerator",
        .estimate = std::move(price),
        .formula =
            fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
-                       show(c.annual.base(), machine::Unit::usd_per_year),
+                       show(c.annual.base(), figures::Unit::usd_per_year),
                        grouped(std::llround(c.accelerators)), c.in_nodes ? "nodes" : "accelerators",
-                       show(c.use, machine::Unit::ratio), show(c.utilisation, machine::Unit::ratio),
-                       show(c.goodput, machine::Unit::ratio, 4))});
+                       show(c.use, figures::Unit::ratio), show(c.utilisation, figures::Unit::ratio),
+                       show(c.goodput, figures::Unit::ratio, 4))});
 }
 
 }  // namespace
 
-std::vector<machine::Section> cost_sections(const Review& review) {
+std::vector<figures::Section> cost_sections(const Review& review) {
   const CostView& c = review.cost;
   if (c.annual <= Usd(0)) return {};
   const Spread spread = c.owned ? spread_of(c.tornado) : Spread{0.15, 0.15};
   const auto money = [&](double value) {
     return within(value, spread.below, spread.above, Basis::derived, "docs/models/ownership.md");
   };
-  machine::Section s{.layer = machine::Layer::cost};
+  figures::Section s{.layer = figures::Layer::cost};
   if (c.owned) {
     const double capex = c.bill.price().middle().base();
-    s.figures.push_back({.id = "capex",
-                         .label = "purchase",
-                         .unit = machine::Unit::usd,
+    s.figures.push_back({.kind = FigureId::capex,
                          .estimate = {capex, capex * c.price_low, capex * c.price_high,
                                       Basis::vendor, "catalog price ranges"}});
   }
-  s.figures.push_back({.id = "annual",
-                       .label = "cost of a year",
-                       .unit = machine::Unit::usd_per_year,
+  s.figures.push_back({.kind = FigureId::annual,
                        .estimate = money(c.annual.base()),
                        .formula = "sum of the items below",
                        .inputs = items_of(c)});
   const Usd running = c.annual - (c.owned ? c.owned->capital : Usd(0));
-  s.figures.push_back({.id = "running",
-                       .label = "of it, paid while it runs",
-                       .unit = machine::Unit::usd_per_year,
+  s.figures.push_back({.kind = FigureId::running,
                        .estimate = money(running.base()),
                        .formula = "power, hall, people, repair, rents and fees"});
   add_useful_hour(s, c, money(c.per_useful_hour.base() * 3600));
   if (c.owned) {
     s.figures.push_back(
-        {.id = "electricity_share",
-         .label = "electricity, of the year's cost",
-         .unit = machine::Unit::ratio,
+        {.kind = FigureId::electricity_share,
          .estimate = within(c.owned->electricity_of_total, 0.2, 0.2, Basis::derived,
                             "docs/models/ownership.md"),
          .formula = fmt::format("{} of the running cost, depreciation left out",
-                                show(c.owned->electricity_of_running, machine::Unit::ratio))});
+                                show(c.owned->electricity_of_running, figures::Unit::ratio))});
   }
   add_runs(s, c, spread);
   add_market(s, c);

@@ -7,33 +7,33 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "layers/failure/causes.h"
-#include "model/machine/serve_job.h"
+#include "model/jobs/retrieval.h"
 #include "plan/plan/lab_fixture.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {
 namespace {
 
-const machine::Section& digits_section(const std::vector<machine::Section>& all,
-                                       machine::Layer layer, std::string_view name) {
-  for (const machine::Section& s : all) {
+const figures::Section& digits_section(const std::vector<figures::Section>& all,
+                                       figures::Layer layer, std::string_view name) {
+  for (const figures::Section& s : all) {
     if (s.layer == layer && s.name == name) return s;
   }
   ADD_FAILURE() << "no section " << name;
-  static const machine::Section none;
+  static const figures::Section none;
   return none;
 }
 
-std::string formula_in(const machine::Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return f.formula;
+std::string formula_in(const figures::Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return f.formula;
   }
   return "no figure " + std::string(id);
 }
 
-std::string label_in(const machine::Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return f.label;
+std::string label_in(const figures::Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return f.title();
   }
   return "no figure " + std::string(id);
 }
@@ -57,8 +57,8 @@ Review uneven_run() {
 
 TEST(SectionDigits, OfAStepAndARun) {
   const Review r = uneven_run();
-  const machine::Section s =
-      digits_section(training_sections(r), machine::Layer::training, "pretrain");
+  const figures::Section s =
+      digits_section(training_sections(r), figures::Layer::training, "pretrain");
   EXPECT_EQ(s.figures.at(0).inputs.at(0).value, "1.23 s (52.6 %)");
   EXPECT_EQ(s.limit, "kernels, 52.6 % of the step");
   EXPECT_EQ(formula_in(s, "memory"), "61.2 GB of 76.5 GB");
@@ -67,32 +67,32 @@ TEST(SectionDigits, OfAStepAndARun) {
   EXPECT_EQ(formula_in(s, "useful_rate"), "3213 x 960 x goodput 91.23 %");
   EXPECT_EQ(formula_in(s, "run_time"), "2.346T tokens / 2.814M a second at goodput");
   EXPECT_EQ(formula_in(s, "accelerator_hours"), "960 accelerators x 9.88 d");
-  EXPECT_EQ(label_in(s, "useful_rate"), "tokens/s at goodput");
+  EXPECT_EQ(label_in(s, "useful_rate"), "tokens/s that last");
 }
 
 TEST(SectionDigits, OfASave) {
   Review r = uneven_run();
-  machine::SavePlan& k = *r.trains[0].checkpoint;
+  jobs::SavePlan& k = *r.trains[0].checkpoint;
   r.trains[0].parameters = 7.123456789e9;
   k.size = gigabytes(98.7654321);
   k.files = 1234567.8;
   k.async = true;
   const auto section = [&] {
-    return digits_section(training_sections(r), machine::Layer::storage, "pretrain checkpoint");
+    return digits_section(training_sections(r), figures::Layer::storage, "pretrain checkpoint");
   };
   EXPECT_EQ(section().summary, "1234570 files of 960 ranks, asynchronous");
   // 98.7654321 / 7.123456789 = 13.8648.
   EXPECT_EQ(formula_in(section(), "checkpoint_size"), "7.1235B parameters x 13.86 B");
-  EXPECT_EQ(label_in(section(), "stall"), "stall of an asynchronous save");
+  EXPECT_EQ(label_in(section(), "stall"), "stall of a save, asynchronous");
   k.async = false;
-  EXPECT_EQ(label_in(section(), "stall"), "stall of a synchronous save");
+  EXPECT_EQ(label_in(section(), "stall"), "stall of a save, synchronous");
   EXPECT_EQ(section().summary, "1234570 files of 960 ranks, synchronous");
 }
 
 TEST(SectionDigits, OfFailures) {
   Review r = uneven_run();
   TrainView& t = r.trains[0];
-  machine::FailurePlan& f = t.failure;
+  jobs::FailurePlan& f = t.failure;
   f.mtbf = days(9.8765) / 12.3456;
   f.attempts = 1.23456;
   f.node_rate = PerSecond(0.00461234 / 86400);
@@ -104,8 +104,8 @@ TEST(SectionDigits, OfFailures) {
   t.feed.known = true;
   t.feed.loader.utilisation = 0.9876543;
   t.shares.saving = 0.0123456;
-  const machine::Section s =
-      digits_section(training_sections(r), machine::Layer::failure, "pretrain");
+  const figures::Section s =
+      digits_section(training_sections(r), figures::Layer::failure, "pretrain");
   EXPECT_EQ(formula_in(s, "mtbf"),
             "1 / (120 hosts x 4.61 failures per 1000 host-days + 212 of switches and power units "
             "per 1000 days)");
@@ -113,8 +113,8 @@ TEST(SectionDigits, OfFailures) {
   EXPECT_EQ(formula_in(s, "goodput"),
             "fed 98.77 % x uncontended 96.54 % x saving and failing 95.43 % x enough nodes 98.77 % "
             "/ slow nodes 1.023");
-  for (const machine::Figure& figure : s.figures) {
-    if (figure.id != "interruptions") continue;
+  for (const figures::Figure& figure : s.figures) {
+    if (figure.id() != "interruptions") continue;
     ASSERT_EQ(figure.inputs.size(), std::size(failure::kFaultGroupWords));
     for (std::size_t i = 0; i < figure.inputs.size(); ++i) {
       const double share = share_of(r.models().fault_causes, failure::kFaultGroupWords[i].value);
@@ -136,7 +136,7 @@ TEST(SectionDigits, OfAService) {
   r.cost.accelerators = 100;
   r.cost.annual = usd(1.2345 * 876000);
   const auto section = [&] {
-    return digits_section(serving_sections(r), machine::Layer::serving, "chat");
+    return digits_section(serving_sections(r), figures::Layer::serving, "chat");
   };
   EXPECT_EQ(formula_in(section(), "accelerators"), "15.23 replicas x 4, of 123457 there");
   EXPECT_EQ(formula_in(section(), "usd_per_mtoken"),
@@ -176,7 +176,7 @@ TEST(SectionDigits, OfAgentsTalksAndIndexes) {
     return run_stages(*d, machine::known());
   };
   const auto words = [](const Review& r) {
-    return digits_section(serving_sections(r), machine::Layer::serving, "s");
+    return digits_section(serving_sections(r), figures::Layer::serving, "s");
   };
   const std::string lengths = "rate: 8 /s, input_tokens: 800, output_tokens: 100";
   const Review agent = served("arrivals: { " + lengths + ", agent: { calls: 4, tool_time: 5 s } }");
@@ -198,17 +198,17 @@ TEST(SectionDigits, OfAgentsTalksAndIndexes) {
                                 " }, retrieval: { tier: fast, index: 2 TB, reads: 40, hops: " +
                                 std::to_string(hops) + " }");
     const auto ask =
-        machine::retrieval_of(*looks.machine, *looks.serves[0].serve, *looks.serves[0].fleet);
+        jobs::retrieval_of(*looks.machine, *looks.serves[0].serve, *looks.serves[0].fleet);
     ASSERT_TRUE(ask);
     EXPECT_EQ(formula_in(words(looks), "retrieval"),
               std::string(hops == 1 ? "1 hop, the slowest of 40" : "4 hops, the slowest of 10") +
                   " reads each, " + brief(ask->law.median) + " the median of one at " +
-                  show(ask->load(), machine::Unit::ratio) + " of what the tier gives");
+                  show(ask->load(), figures::Unit::ratio) + " of what the tier gives");
     EXPECT_EQ(formula_in(words(looks), "retrieval_p99"), "p99 of one read " + brief(ask->law.p99));
     EXPECT_EQ(formula_in(words(looks), "retrieval_reads"),
               "the tier gives " + significant(ask->gives.base(), 3) + " a second, by its " +
                   (ask->by_rate ? "rate" : "drives"));
-    EXPECT_EQ(label_in(words(looks), "retrieval"), "until the index on fast is read, mean");
+    EXPECT_EQ(label_in(words(looks), "retrieval"), "until the index is read, mean, fast");
   }
 }
 
@@ -224,12 +224,12 @@ TEST(SectionDigits, OfMoneyInNodes) {
   c.in_nodes = true;
   c.runs = {{.label = "nightly", .accelerator_hours = 1234.4, .amount = usd(99)}};
   const auto section = [&] { return cost_sections(r).at(0); };
-  EXPECT_EQ(label_in(section(), "useful_hour"), "cost of a useful node-hour");
+  EXPECT_EQ(label_in(section(), "useful_hour"), "cost of a useful hour, of a node");
   EXPECT_EQ(formula_in(section(), "useful_hour"),
             "1.23 MUSD/y / (24 nodes x 8760 h x needed 51.2 % x in use 91.2 % x goodput 98.77 %)");
-  EXPECT_EQ(formula_in(section(), "run_nightly"), "1,234 accelerator-hours");
+  EXPECT_EQ(formula_in(section(), "run_cost_nightly"), "1,234 accelerator-hours");
   c.in_nodes = false;
-  EXPECT_EQ(label_in(section(), "useful_hour"), "cost of a useful accelerator-hour");
+  EXPECT_EQ(label_in(section(), "useful_hour"), "cost of a useful hour, of an accelerator");
   EXPECT_NE(formula_in(section(), "useful_hour").find("(24 accelerators x"), std::string::npos);
   c.per_useful_hour = UsdPerSecond();
   EXPECT_EQ(label_in(section(), "useful_hour"), "no figure useful_hour");
@@ -241,7 +241,7 @@ TEST(SectionDigits, PausesAreOfRoceAlone) {
   d.workloads.clear();
   d.fleet[0].failures.storm_mtbf = years(500);
   const Review r = run_stages(std::move(d), machine::known());
-  EXPECT_EQ(label_in(digits_section(fabric_sections(r), machine::Layer::fabric, "compute network"),
+  EXPECT_EQ(label_in(digits_section(fabric_sections(r), figures::Layer::fabric, "compute network"),
                      "storm_time"),
             "no figure storm_time");
   design::Design pod = lab_design("inference-pod");
@@ -249,9 +249,9 @@ TEST(SectionDigits, PausesAreOfRoceAlone) {
   pod.fleet[0].failures.storm_mtbf = years(500);
   const Review roce = run_stages(std::move(pod), machine::known());
   const auto all = fabric_sections(roce);
-  EXPECT_EQ(label_in(digits_section(all, machine::Layer::fabric, "compute network"), "storm_time"),
-            "that a NIC which pauses for good can stop the others");
-  EXPECT_EQ(label_in(digits_section(all, machine::Layer::fabric, "storage network"), "storm_time"),
+  EXPECT_EQ(label_in(digits_section(all, figures::Layer::fabric, "compute network"), "storm_time"),
+            "how long a NIC that pauses for good stops the others");
+  EXPECT_EQ(label_in(digits_section(all, figures::Layer::fabric, "storage network"), "storm_time"),
             "no figure storm_time");
 }
 
@@ -261,7 +261,7 @@ TEST(SectionDigits, ServersOfATierThatAreComputed) {
   m->tiers[0].need = machine::TierNeed{};
   m->tiers[0].servers = 12345.6;
   r.machine = m;
-  EXPECT_EQ(formula_in(digits_section(storage_sections(r), machine::Layer::storage, "hot tier"),
+  EXPECT_EQ(formula_in(digits_section(storage_sections(r), figures::Layer::storage, "hot tier"),
                        "watts_per_tb"),
             "384 x tlc-gen4 for 2000 TB, as the design counts them, in 12350 servers");
 }
@@ -269,7 +269,7 @@ TEST(SectionDigits, ServersOfATierThatAreComputed) {
 TEST(ViewDefaults, AreThoseOfNothingKnown) {
   const ServeView v;
   EXPECT_EQ(v.replicas_needed + v.replicas + v.replicas_mean + v.devices + v.devices_there, 0);
-  EXPECT_EQ(v.output_tokens_per_s + v.kv_tokens + v.dark + v.dark_missed, 0);
+  EXPECT_EQ(v.output_tokens_per_s + v.replica.memory.kv_tokens + v.dark + v.dark_missed, 0);
   EXPECT_EQ(v.zone, 0U);
   EXPECT_EQ(v.basis, Basis::derived);
   const FailoverTo to;

@@ -9,72 +9,66 @@
 #include "core/base/units.h"
 #include "layers/fabric/hazards.h"
 #include "layers/fabric/pause_fluid.h"
+#include "layers/serving/memory.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/links.h"
 #include "plan/plan/sections.h"
 #include "plan/plan/serve_sizing.h"
-#include "layers/serving/memory.h"
 
 namespace orrery::plan {
 namespace {
 
-machine::Figure counted(std::string id, std::string label, double value) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = machine::Unit::count,
-          .estimate = exact(value, Basis::derived, "docs/models/fabric.md")};
+using figures::FigureId;
+
+figures::Figure counted(FigureId id, double value) {
+  return {.kind = id, .estimate = exact(value, Basis::derived, "docs/models/fabric.md")};
 }
 
-void add_counts(machine::Section& s, const fabric::Topology& t) {
+void add_counts(figures::Section& s, const fabric::Topology& t) {
   if (t.switches() == 0) return;
-  s.figures.push_back(counted("leaf_switches", "leaf switches", static_cast<double>(t.leaves)));
+  s.figures.push_back(counted(FigureId::leaf_switches, static_cast<double>(t.leaves)));
   if (t.spines > 0) {
-    s.figures.push_back(counted("spine_switches", "spine switches", static_cast<double>(t.spines)));
+    s.figures.push_back(counted(FigureId::spine_switches, static_cast<double>(t.spines)));
   }
   if (t.cores > 0) {
-    s.figures.push_back(counted("core_switches", "core switches", static_cast<double>(t.cores)));
+    s.figures.push_back(counted(FigureId::core_switches, static_cast<double>(t.cores)));
   }
   s.figures.push_back(counted(
-      "cables", "cables",
+      FigureId::cables,
       static_cast<double>(t.node_cables() + t.leaf_spine_cables() + t.spine_core_cables())));
   s.figures.back().formula =
       fmt::format("{} to nodes + {} leaf-spine + {} spine-core", grouped(t.node_cables()),
                   grouped(t.leaf_spine_cables()), grouped(t.spine_core_cables()));
 }
 
-void add_rates(machine::Section& s, const machine::Network& n) {
+void add_rates(figures::Section& s, const machine::Network& n) {
   s.figures.push_back(
-      {.id = "per_node",
-       .label = "rate of one host, per direction",
-       .unit = machine::Unit::bytes_per_s,
+      {.kind = FigureId::per_node,
        .estimate = exact(n.per_node().base(), n.wanted->port_rate ? Basis::given : Basis::vendor,
                          n.wanted->port_rate ? "the design" : "the node's catalog row"),
        .formula = fmt::format("{} ports x {}", n.ports_per_node, brief(n.port_rate))});
   const double share = bisection_share(*n.topology);
   s.figures.push_back(
-      {.id = "bisection",
-       .label = "bisection",
-       .unit = machine::Unit::bytes_per_s,
+      {.kind = FigureId::bisection,
        .estimate = exact(bisection(*n.topology).base(), Basis::derived, "docs/models/fabric.md"),
        .formula = fmt::format("{} of what half the endpoints can send",
-                              show(share, machine::Unit::ratio))});
+                              show(share, figures::Unit::ratio))});
   s.limit = share < 0.999 ? fmt::format("the leaf uplinks, {} of full bisection",
-                                        show(share, machine::Unit::ratio))
+                                        show(share, figures::Unit::ratio))
                           : "the node's own ports: the fabric does not block";
 }
 
 // Messages of a random permutation hashed onto equal paths: the worst link has about
 // 1 + sqrt(2 ln P / q) of a link's load for P links and q queue pairs (fabric/ecmp.h); adaptive
 // routing spreads them evenly. The closed form is 12 % under the simulated mean.
-void add_hashing(machine::Section& s, const machine::Network& n) {
+void add_hashing(figures::Section& s, const machine::Network& n) {
   const fabric::Topology& t = *n.topology;
   if (t.spines == 0 || t.leaf_spine_links == 0) return;
   const bool even = n.wanted->routing == catalog::RoutingKind::adaptive;
   const int pairs = n.wanted->routing == catalog::RoutingKind::ecmp ? n.wanted->queue_pairs : 1;
   const double links = static_cast<double>(t.leaf_spine_links);
   const double load = even ? 1 : 1 + std::sqrt(2 * math::log(std::max(2.0, links)) / pairs);
-  s.figures.push_back({.id = "worst_link",
-                       .label = "load of the worst uplink in a random permutation",
-                       .unit = machine::Unit::factor,
+  s.figures.push_back({.kind = FigureId::worst_link,
                        .estimate = within(load, even ? 0 : 0.05, even ? 0.1 : 0.25, Basis::derived,
                                           "docs/models/fabric.md"),
                        .formula = even ? "adaptive routing spreads what hashing would pile up"
@@ -96,61 +90,53 @@ bool tells_pauses(const Review& r, const machine::Networks& here, const machine:
 
 // Eight senders to one port, and a NIC that pauses for good: bounds (fabric/hazards.h) and the
 // fixed point of the marks (fabric/pause_fluid.h). In time: `orrery fabric storm`, `simulate`.
-void add_pauses(machine::Section& s, const Review& r, const machine::Network& n) {
-  constexpr int kSenders = 8;
+void add_pauses(figures::Section& s, const Review& r, const machine::Network& n) {
+  using figures::assumptions::kPauseSenders;
   const fabric::PauseOptions o = machine::pause_options(n);
   const BytesPerSecond rate = n.topology->spec.link_rate;
   if (rate <= BytesPerSecond(0)) return;  // its nodes have no port on it
-  const auto add = [&](const char* id, const char* label, machine::Unit unit, double value,
-                       std::string formula) {
+  const auto add = [&](FigureId id, double value, std::string formula) {
     s.figures.push_back(
-        {.id = id,
-         .label = label,
-         .unit = unit,
+        {.kind = id,
          .estimate = within(value, 0.3, 0.5, Basis::derived, "docs/models/pauses.md"),
          .formula = std::move(formula)});
   };
   if (o.marking) {
-    const fabric::MarkedQueue q = fabric::marked_queue(*o.marking, o.control, kSenders, rate);
-    add("marked_queue", "queue that marks hold eight senders to one port at", machine::Unit::bytes,
-        q.queue.base(),
+    const fabric::MarkedQueue q = fabric::marked_queue(*o.marking, o.control, kPauseSenders, rate);
+    add(FigureId::marked_queue, q.queue.base(),
         q.is_marked_enough
             ? fmt::format("kmin + p/pmax (kmax - kmin), p = {}", significant(q.probability, 2))
             : "pmax marks too few: the queue stands at kmax and swings");
   }
   if (o.pauses) {
-    const fabric::IncastBound bound = fabric::incast_bound({.senders = kSenders,
-                                                            .sender_rate = rate,
-                                                            .port_rate = rate,
-                                                            .pause_threshold = o.xoff * kSenders});
-    add("pause_after", "until such an incast pauses its senders, were none marked",
-        machine::Unit::seconds, bound.fill_time.base(), "xoff of each port / its excess");
-    const Seconds hang = r.design().scheduler.recovery.hang_timeout.value_or(minutes(10));
-    add("storm_time", "that a NIC which pauses for good can stop the others",
-        machine::Unit::seconds, o.watchdog.value_or(hang).base(),
+    const fabric::IncastBound bound =
+        fabric::incast_bound({.senders = kPauseSenders,
+                              .sender_rate = rate,
+                              .port_rate = rate,
+                              .pause_threshold = o.xoff * kPauseSenders});
+    add(FigureId::pause_after, bound.fill_time.base(), "xoff of each port / its excess");
+    const Seconds hang =
+        r.design().scheduler.recovery.hang_timeout.value_or(figures::assumptions::kHangTimeout);
+    add(FigureId::storm_time, o.watchdog.value_or(hang).base(),
         o.watchdog ? "until the watchdog drops what waits for it"
                    : "no watchdog: until their collectives time out");
   }
 }
 
-void add_money(machine::Section& s, const machine::Network& n) {
+void add_money(figures::Section& s, const machine::Network& n) {
   const catalog::PriceRange price = n.bill.price();
   if (price.high > Usd(0)) {
-    s.figures.push_back({.id = "price",
-                         .label = "price of switches, optics and cables",
-                         .unit = machine::Unit::usd,
+    s.figures.push_back({.kind = FigureId::price,
                          .estimate = {price.middle().base(), price.low.base(), price.high.base(),
                                       Basis::vendor, "catalog price ranges"}});
   }
-  s.figures.push_back({.id = "power",
-                       .label = "typical power, optics included",
-                       .unit = machine::Unit::watts,
+  s.figures.push_back({.kind = FigureId::power,
                        .estimate = within(n.bill.power().base(), 0.15, 0.15, Basis::vendor,
                                           "catalog switches and optics")});
 }
 
 // The yardstick people know: a large all-reduce over everything in the site.
-void add_all_reduce(machine::Section& s, const Review& r, const machine::Networks& here) {
+void add_all_reduce(figures::Section& s, const Review& r, const machine::Networks& here) {
   const machine::Fleet* fleet = nullptr;
   for (const machine::Fleet& f : r.fleets()) {
     if (fleet == nullptr && f.accelerator() && !f.rented() && f.site == here.site) fleet = &f;
@@ -161,19 +147,17 @@ void add_all_reduce(machine::Section& s, const Review& r, const machine::Network
                                       links.group_of(fleet->accelerators)};
   const machine::CollectivePrediction p = links.predict(call);
   if (!std::isfinite(p.seconds.value)) return;  // a way between them is missing: a rule says which
-  s.figures.push_back(
-      {.id = "all_reduce_1gib",
-       .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),
-       .unit = machine::Unit::seconds,
-       .estimate = p.seconds,
-       .formula =
-           fmt::format("{}; bus bandwidth {}; limited by the {}", to_text(p.detail.algorithm),
-                       brief(p.detail.bus_bandwidth), to_text(p.detail.limit))});
+  s.figures.push_back({.kind = FigureId::all_reduce_1gib,
+                       .note = fmt::format("{} of them", grouped(call.group.ranks)),
+                       .estimate = p.seconds,
+                       .formula = fmt::format(
+                           "{}; bus bandwidth {}; limited by the {}", to_text(p.detail.algorithm),
+                           brief(p.detail.bus_bandwidth), to_text(p.detail.limit))});
 }
 
-machine::Section network_section(const Review& review, const machine::Networks& here,
+figures::Section network_section(const Review& review, const machine::Networks& here,
                                  const machine::Network& n) {
-  machine::Section s{.layer = machine::Layer::fabric, .name = n.name + " network"};
+  figures::Section s{.layer = figures::Layer::fabric, .name = n.name + " network"};
   if (review.machine->networks.size() > 1) s.name += " of " + here.site->name;
   const fabric::Topology& t = *n.topology;
   s.summary =
@@ -190,43 +174,33 @@ machine::Section network_section(const Review& review, const machine::Networks& 
 }
 
 // Weights of a service's model that a new release brings to every site.
-void add_release(machine::Section& s, const Review& r, const design::WanLink& line) {
+void add_release(figures::Section& s, const Review& r, const design::WanLink& line) {
   const ServeView* largest = nullptr;
   Bytes most;
   for (const ServeView& v : r.serves) {
     if (!v.feasible() || v.model == nullptr || v.serve->zones.empty()) continue;
-    const auto precision = serving_query(v, r.models()).precision;
-    const Bytes weights = serving::serving_weights(*v.model, {}, precision);
+    const Bytes weights = serving::serving_weights(*v.model, {}, v.query.precision);
     if (weights > most) most = weights, largest = &v;
   }
   if (largest == nullptr) return;
   s.figures.push_back(
-      {.id = "weights_across",
-       .label = "the weights of " + largest->label + " across it",
-       .unit = machine::Unit::seconds,
+      {.kind = FigureId::weights_across,
+       .note = largest->label,
        .estimate = within((most / line.rate + line.latency).base(), 0, 0.5, Basis::derived,
                           "the line at its full rate"),
        .formula = fmt::format("{} / {} + {}", brief(most), brief(line.rate), brief(line.latency))});
 }
 
-machine::Section line_section(const Review& r, const design::WanLink& line) {
-  machine::Section s{
-      .layer = machine::Layer::fabric,
+figures::Section line_section(const Review& r, const design::WanLink& line) {
+  figures::Section s{
+      .layer = figures::Layer::fabric,
       .name = fmt::format("line {} - {}", line.between.front(), line.between.back())};
   const auto given = [](double value) { return exact(value, Basis::given, "the design"); };
-  s.figures.push_back({.id = "wan_rate",
-                       .label = "rate, per direction",
-                       .unit = machine::Unit::bytes_per_s,
-                       .estimate = given(line.rate.base())});
-  s.figures.push_back({.id = "wan_latency",
-                       .label = "round trip",
-                       .unit = machine::Unit::seconds,
-                       .estimate = given(line.latency.base())});
+  s.figures.push_back({.kind = FigureId::wan_rate, .estimate = given(line.rate.base())});
+  s.figures.push_back({.kind = FigureId::wan_latency, .estimate = given(line.latency.base())});
   if (line.price) {
-    s.figures.push_back({.id = "wan_price",
-                         .label = "rent of the line",
-                         .unit = machine::Unit::usd_per_year,
-                         .estimate = given((*line.price * years(1)).base())});
+    s.figures.push_back(
+        {.kind = FigureId::wan_price, .estimate = given((*line.price * years(1)).base())});
   }
   add_release(s, r, line);
   s.limit = "the line itself: other traffic on it is not known";
@@ -235,8 +209,8 @@ machine::Section line_section(const Review& r, const design::WanLink& line) {
 
 }  // namespace
 
-std::vector<machine::Section> fabric_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> fabric_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const machine::Networks& here : review.machine->networks) {
     for (const machine::Network* n : {&here.compute, &here.storage, &here.management}) {
       if (n->topology) sections.push_back(network_section(review, here, *n));

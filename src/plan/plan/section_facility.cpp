@@ -14,6 +14,8 @@
 namespace orrery::plan {
 namespace {
 
+using figures::FigureId;
+
 // Slower swings are told by their period.
 constexpr double kSlowestHz = 1e-3;
 
@@ -23,34 +25,29 @@ Basis basis_of(const machine::Fleet& fleet) {
   return custom && custom->max_power ? Basis::given : Basis::vendor;
 }
 
-void add_power(machine::Section& s, const SiteView& v) {
+void add_power(figures::Section& s, const SiteView& v) {
   s.figures.push_back(
-      {.id = "it_nameplate",
-       .label = "IT power, nameplate",
-       .unit = machine::Unit::watts,
+      {.kind = FigureId::it_nameplate,
        .estimate = within(v.it_nameplate.base(), 0.03, 0.03, Basis::vendor,
                           "catalog nodes, switches, storage"),
        .formula = fmt::format("fleets {} + networks {} + storage {}", brief(v.fleet_nameplate),
                               brief(v.fabric), brief(v.storage))});
   s.figures.push_back(
-      {.id = "it_mean",
-       .label = "IT power, mean of the planned work",
-       .unit = machine::Unit::watts,
+      {.kind = FigureId::it_mean,
        .estimate = within(v.it_mean.base(), machine::kMeanPowerSpread, machine::kMeanPowerSpread,
                           Basis::fitted, "docs/models/power.md")});
   for (const FleetPower& p : v.fleets) {
-    std::vector<machine::Input> inputs;
+    std::vector<figures::Input> inputs;
     for (const catalog::PowerPhase& phase : p.phases) {
       if (phase.share <= 0) continue;
       inputs.push_back({phase.name,
-                        fmt::format("{} of the time at {}", show(phase.share, machine::Unit::ratio),
+                        fmt::format("{} of the time at {}", show(phase.share, figures::Unit::ratio),
                                     brief(phase.node_power)),
                         p.node.reference});
     }
     s.figures.push_back(
-        {.id = "node_mean_" + p.fleet->fleet->name,
-         .label = fmt::format("mean of one {} node", p.fleet->fleet->name),
-         .unit = machine::Unit::watts,
+        {.kind = FigureId::node_mean,
+         .of = p.fleet->fleet->name,
          .estimate = within(p.mean.base(), machine::kMeanPowerSpread, machine::kMeanPowerSpread,
                             Basis::fitted, "docs/models/power.md"),
          .formula = "sum over phases of share x power",
@@ -58,33 +55,27 @@ void add_power(machine::Section& s, const SiteView& v) {
   }
 }
 
-void add_pue(machine::Section& s, const SiteView& v) {
-  std::vector<machine::Input> parts;
+void add_pue(figures::Section& s, const SiteView& v) {
+  std::vector<figures::Input> parts;
   if (v.breakdown) {
     for (const facility::PuePart& p : v.breakdown->parts) {
       parts.push_back({p.name, brief(p.power), "docs/models/pue.md"});
     }
   }
   s.figures.push_back(
-      {.id = "pue",
-       .label = "PUE",
-       .unit = machine::Unit::factor,
+      {.kind = FigureId::pue,
        .estimate = {v.pue.middle, v.pue.low, v.pue.high, Basis::derived, v.pue.reference},
        .formula = v.breakdown ? "1 + (sum of the parts) / IT" : "",
        .inputs = std::move(parts)});
   const double spread = v.pue.middle > 0 ? (v.pue.high - v.pue.low) / 2 / v.pue.middle : 0;
   s.figures.push_back(
-      {.id = "draw_peak",
-       .label = "site draw at nameplate",
-       .unit = machine::Unit::watts,
+      {.kind = FigureId::draw_nameplate,
        .estimate = within(v.draw_peak.base(), spread, spread, Basis::derived, v.pue.reference),
        .formula = fmt::format("{} x {}{}", brief(v.it_nameplate), significant(v.pue.middle, 4),
                               v.site->power ? " of " + brief(*v.site->power) : "")});
   if (v.budget) {
-    s.figures.push_back({.id = "nodes_that_fit",
-                         .label = fmt::format("{} nodes that the site's power carries",
-                                              v.fleets[v.budget_fleet].fleet->fleet->name),
-                         .unit = machine::Unit::count,
+    s.figures.push_back({.kind = FigureId::nodes_that_fit,
+                         .note = v.fleets[v.budget_fleet].fleet->fleet->name,
                          .estimate = {.value = static_cast<double>(v.budget->nodes),
                                       .low = std::floor(v.budget->nodes * (1 - spread)),
                                       .high = std::floor(v.budget->nodes * (1 + spread)),
@@ -93,24 +84,20 @@ void add_pue(machine::Section& s, const SiteView& v) {
   }
 }
 
-void add_racks(machine::Section& s, const SiteView& v) {
-  s.figures.push_back({.id = "racks",
-                       .label = "racks of machines",
-                       .unit = machine::Unit::count,
+void add_racks(figures::Section& s, const SiteView& v) {
+  s.figures.push_back({.kind = FigureId::racks,
                        .estimate = exact(v.racks, Basis::derived, "docs/models/cooling.md")});
   for (const FleetPower& p : v.fleets) {
     s.figures.push_back(
-        {.id = "rack_power_" + p.fleet->fleet->name,
-         .label = fmt::format("one rack of {} nodes", p.fleet->fleet->name),
-         .unit = machine::Unit::watts,
+        {.kind = FigureId::rack_power,
+         .of = p.fleet->fleet->name,
          .estimate = exact(p.rack.power.base(), basis_of(*p.fleet), p.node.reference),
          .formula = fmt::format("{} nodes of {}, bound by {}", p.rack.nodes,
                                 brief(p.node.nameplate), to_text(p.rack.bound))});
     if (p.fleet->fleet->pdu_rating) {
       const int racks = p.fleet->fleet->failures.racks_per_pdu.value_or(1);
-      s.figures.push_back({.id = "pdu_load_" + p.fleet->fleet->name,
-                           .label = "load of a power unit at nameplate",
-                           .unit = machine::Unit::ratio,
+      s.figures.push_back({.kind = FigureId::pdu_load,
+                           .of = p.fleet->fleet->name,
                            .estimate = exact(p.rack.power * racks / *p.fleet->fleet->pdu_rating,
                                              basis_of(*p.fleet), p.node.reference),
                            .formula = fmt::format("{} rack{} on {}", racks, racks == 1 ? "" : "s",
@@ -118,9 +105,8 @@ void add_racks(machine::Section& s, const SiteView& v) {
     }
     if (p.swing) {
       s.figures.push_back(
-          {.id = "swing_" + p.fleet->fleet->name,
-           .label = "power swing of a step",
-           .unit = machine::Unit::watts,
+          {.kind = FigureId::swing,
+           .of = p.fleet->fleet->name,
            .estimate =
                within(p.swing->amplitude.base(), 0.3, 0.3, Basis::derived, "docs/models/power.md"),
            .formula = p.swing->hz < kSlowestHz
@@ -131,16 +117,14 @@ void add_racks(machine::Section& s, const SiteView& v) {
   }
   if (v.cdu) {
     s.figures.push_back(
-        {.id = "coolant_flow",
-         .label = "coolant flow",
-         .unit = machine::Unit::litres_per_min,
+        {.kind = FigureId::coolant_flow,
          .estimate = within(v.cdu->flow_l_per_min, 0.17, 0.33, Basis::vendor, "catalog cdu_sizing"),
          .formula = fmt::format("{} units installed, water class {}", v.cdu->units_installed,
                                 v.cdu->water_class.empty() ? "none" : v.cdu->water_class)});
   }
 }
 
-void add_backup(machine::Section& s, const SiteView& v) {
+void add_backup(figures::Section& s, const SiteView& v) {
   const design::Site& site = *v.site;
   if (!site.outage_mtbf) return;
   const double outages = years(1) / *site.outage_mtbf;
@@ -148,9 +132,7 @@ void add_backup(machine::Section& s, const SiteView& v) {
   const Seconds dark =
       facility::dark_a_year({site.battery, site.generator}, outages, mean, load_share(v));
   s.figures.push_back(
-      {.id = "dark_year",
-       .label = "without power in a year",
-       .unit = machine::Unit::seconds,
+      {.kind = FigureId::dark_year,
        .estimate = within(dark.base(), 0.5, 1, Basis::derived, "docs/models/site-in-time.md"),
        .formula = fmt::format("{} outages of {} a year, batteries {}, generators {}",
                               significant(outages, 2), brief(mean),
@@ -158,46 +140,38 @@ void add_backup(machine::Section& s, const SiteView& v) {
                               site.generator ? brief(*site.generator) : "none")});
 }
 
-void add_plant(machine::Section& s, const SiteView& v) {
+void add_plant(figures::Section& s, const SiteView& v) {
   const design::Site& site = *v.site;
   if (!site.cooling_unit && !site.cooling_spares && !site.cooling_unit_mtbf &&
       !site.cooling_design) {
     return;
   }
   const facility::CoolingPlant plant = machine::cooling_plant(site, v.it_nameplate);
-  const auto add = [&](const char* id, const char* label, machine::Unit unit, double value,
-                       std::string formula) {
+  const auto add = [&](FigureId id, double value, std::string formula) {
     s.figures.push_back(
-        {.id = id,
-         .label = label,
-         .unit = unit,
+        {.kind = id,
          .estimate = within(value, 0, 0, Basis::derived, "docs/models/site-in-time.md"),
          .formula = std::move(formula)});
   };
-  add("cooling_units", "units that carry the heat, with spares", machine::Unit::count,
-      plant.installed(),
+  add(FigureId::cooling_units, plant.installed(),
       fmt::format("{} of {} and {}", plant.needed(), brief(plant.unit), plant.spares));
   const Seconds until = plant.throttles_after(plant.spares + 1, v.it_nameplate);
-  add("throttle_after", "from the loss of one more than the spares until racks throttle",
-      machine::Unit::seconds, until.base(), "coolant x 10 K / what is not carried");
+  add(FigureId::throttle_after, until.base(), "coolant x 10 K / what is not carried");
   if (site.cooling_unit_mtbf) {
     const double out = plant.installed() * (facility::kCoolingRepair / *site.cooling_unit_mtbf);
-    add("cooling_short", "of the time, more units out than spares", machine::Unit::ratio,
-        poisson_above(plant.spares, out), "units x repair / mtbf, as Poisson");
+    add(FigureId::cooling_short, poisson_above(plant.spares, out),
+        "units x repair / mtbf, as Poisson");
   }
   if (site.cooling_design && v.weather != nullptr && !v.weather->dry_c.empty()) {
     const double hottest = *std::ranges::max_element(v.weather->dry_c);
-    add("cooling_hottest", "of their rating, what they carry in the hottest hour",
-        machine::Unit::ratio, facility::weather_share(plant.design_c, hottest),
+    add(FigureId::cooling_hottest, facility::weather_share(plant.design_c, hottest),
         fmt::format("{:.3g} C outdoors", hottest));
   }
 }
 
-void add_year(machine::Section& s, const SiteView& v) {
+void add_year(figures::Section& s, const SiteView& v) {
   s.figures.push_back(
-      {.id = "energy_year",
-       .label = "energy in a year",
-       .unit = machine::Unit::joules,
+      {.kind = FigureId::energy_year,
        .estimate = within(v.year.site_energy.base(), machine::kMeanPowerSpread,
                           machine::kMeanPowerSpread, Basis::derived, "docs/models/power.md")});
   if (v.region) {
@@ -207,9 +181,7 @@ void add_year(machine::Section& s, const SiteView& v) {
                           v.region->carbon_year)
             : fmt::format("PUE x intensity of {} hours, a steady draw", v.hours.pue.size());
     s.figures.push_back(
-        {.id = "carbon_year",
-         .label = "carbon in a year, location based",
-         .unit = machine::Unit::grams_co2,
+        {.kind = FigureId::carbon_year,
          .estimate = within(
              v.year.carbon.base(), machine::kGridSpread, machine::kGridSpread, Basis::derived,
              v.hours.is_empty() ? v.region->provenance.reference : "docs/models/carbon.md"),
@@ -219,9 +191,7 @@ void add_year(machine::Section& s, const SiteView& v) {
     std::string path;
     for (const std::string& id : v.schedule->critical) path += (path.empty() ? "" : " > ") + id;
     s.figures.push_back(
-        {.id = "ready_in",
-         .label = "ready in",
-         .unit = machine::Unit::seconds,
+        {.kind = FigureId::ready_in,
          .estimate = {v.schedule->typical.base(), v.schedule->low.base(), v.schedule->high.base(),
                       Basis::assumed, "catalog lead_times"},
          .formula = "critical path: " + path});
@@ -230,11 +200,11 @@ void add_year(machine::Section& s, const SiteView& v) {
 
 }  // namespace
 
-std::vector<machine::Section> facility_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> facility_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const SiteView& v : review.sites) {
     if (!v.has_machines()) continue;
-    machine::Section s{.layer = machine::Layer::facility, .name = v.site->name};
+    figures::Section s{.layer = figures::Layer::facility, .name = v.site->name};
     s.summary =
         fmt::format("{}, {} cooling, redundancy {}", v.region ? v.region->id : v.site->region,
                     v.site->cooling, v.site->redundancy);
@@ -246,7 +216,7 @@ std::vector<machine::Section> facility_sections(const Review& review) {
     add_year(s, v);
     const double used = v.site->power ? v.draw_peak / *v.site->power : 0;
     s.limit = v.site->power ? fmt::format("site power, {} taken at nameplate",
-                                          show(used, machine::Unit::ratio))
+                                          show(used, figures::Unit::ratio))
                             : fmt::format("the rack: {}", to_text(v.fleets.front().rack.bound));
     sections.push_back(std::move(s));
   }

@@ -7,37 +7,37 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "model/machine/serve_job.h"
+#include "layers/serving/memory.h"
+#include "model/jobs/kv_room.h"
+#include "model/jobs/replica_start.h"
+#include "model/jobs/retrieval.h"
+#include "model/jobs/serving_query.h"
 #include "plan/plan/cascade_view.h"
 #include "plan/plan/sections.h"
 #include "plan/plan/serve_sizing.h"
-#include "layers/serving/memory.h"
 
 namespace orrery::plan {
 namespace {
 
-machine::Figure timed(const ServeView& v, std::string id, std::string label, Seconds value,
-                      double widen) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = machine::Unit::seconds,
+using figures::FigureId;
+
+figures::Figure timed(const ServeView& v, FigureId id, Seconds value, double widen) {
+  return {.kind = id,
           .estimate = within(value.base(), std::min(0.9, v.error * widen), v.error * widen, v.basis,
                              v.reference)};
 }
 
-void add_speed(machine::Section& s, const ServeView& v) {
+void add_speed(figures::Section& s, const ServeView& v) {
   if (v.model) {
-    s.figures.push_back(timed(v, "ttft", "time to first token, mean", v.ttft, 1.5));
-    s.figures.push_back(timed(v, "ttft_p99", "time to first token, p99", v.ttft_p99, 2));
-    s.figures.push_back(timed(v, "tpot", "time per output token, mean", v.tpot, 1));
-    s.figures.push_back(timed(v, "tpot_p99", "time per output token, p99", v.tpot_p99, 1.3));
+    s.figures.push_back(timed(v, FigureId::ttft, v.ttft, 1.5));
+    s.figures.push_back(timed(v, FigureId::ttft_p99, v.ttft_p99, 2));
+    s.figures.push_back(timed(v, FigureId::tpot, v.tpot, 1));
+    s.figures.push_back(timed(v, FigureId::tpot_p99, v.tpot_p99, 1.3));
   }
   if (v.serve->arrivals.visits() > 1) {
     // What other talks crowd out, and homes that are loaded unevenly, only a run sees.
     s.figures.push_back(
-        {.id = "cache_found",
-         .label = "of the prompts' tokens, found in the prefix cache",
-         .unit = machine::Unit::ratio,
+        {.kind = FigureId::cache_found,
          .estimate = within(v.request.cached_share, 0.25, 0.1, Basis::derived, v.reference),
          .formula = fmt::format(
              "{} {}, {} tokens in a mean one with all before it; {} of {} while blocks give way to "
@@ -46,18 +46,16 @@ void add_speed(machine::Section& s, const ServeView& v) {
              significant(v.request.input, 4), v.serve->arrivals.agent ? "tools" : "thoughts",
              brief(v.serve->arrivals.pause()), word_of(v.serve->router))});
   }
-  s.figures.push_back(timed(v, "latency_p99", "whole request, p99", v.latency_p99, 1.5));
+  s.figures.push_back(timed(v, FigureId::latency_p99, v.latency_p99, 1.5));
   if (v.serve->arrivals.agent) {
-    s.figures.push_back(timed(v, "task_time", "an agent's whole task, mean", v.task, 1.2));
+    s.figures.push_back(timed(v, FigureId::task_time, v.task, 1.2));
     s.figures.back().formula =
         fmt::format("{} calls of {}, tools of {} between them", v.serve->arrivals.visits(),
                     brief(v.answer), brief(v.serve->arrivals.pause()));
-    s.figures.push_back(timed(v, "task_p99", "an agent's whole task, p99", v.task_p99, 1.5));
+    s.figures.push_back(timed(v, FigureId::task_p99, v.task_p99, 1.5));
   }
   s.figures.push_back(
-      {.id = "capacity",
-       .label = "requests/s of one replica within the objective",
-       .unit = machine::Unit::per_second,
+      {.kind = FigureId::replica_capacity,
        .estimate = within(v.capacity_per_replica.base(), v.error, v.error, v.basis, v.reference),
        .formula = v.model ? fmt::format("{} in, {} out; {}", significant(v.request.input, 4),
                                         significant(v.request.output, 4), to_text(v.bound))
@@ -79,18 +77,17 @@ Estimate whole_replicas(const ServeView& v) {
   return e;
 }
 
-void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
+void add_size(figures::Section& s, const ServeView& v, const CostView& cost) {
   s.figures.push_back(
-      {.id = "replicas_needed",
-       .label = "replicas needed at peak",
-       .unit = machine::Unit::count,
+      {.kind = FigureId::replicas, .estimate = exact(v.replicas, Basis::derived, v.reference)});
+  s.figures.push_back(
+      {.kind = FigureId::replicas_needed,
        .estimate = whole_replicas(v),
        .formula = fmt::format("{} a second at peak / ({} x 0.8)", significant(v.peak.base(), 3),
                               significant(v.capacity_per_replica.base(), 3))});
   s.figures.push_back(
-      {.id = "accelerators",
-       .label = v.fleet->host ? "hosts used" : "accelerators used",
-       .unit = machine::Unit::count,
+      {.kind = FigureId::accelerators,
+       .note = v.fleet->host ? "hosts" : "",
        .estimate = exact(v.devices, Basis::derived, v.reference),
        .formula =
            v.slice ? fmt::format("{} replicas, {} on each, of {} there", significant(v.replicas, 4),
@@ -99,9 +96,7 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
                                  v.devices_per_replica, significant(v.devices_there, 6))});
   if (v.serve->autoscale) {
     s.figures.push_back(
-        {.id = "replicas_mean",
-         .label = "replicas of a day, mean, as the load calls for them",
-         .unit = machine::Unit::count,
+        {.kind = FigureId::replicas_mean,
          .estimate = within(v.replicas_mean, v.error, v.error, v.basis, v.reference),
          .formula = fmt::format(
              "hour by hour, {} requests in flight each, {} to {}; were they there at once: what "
@@ -110,9 +105,7 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
              v.serve->autoscale->max, significant(v.replicas, 4))});
   }
   s.figures.push_back(
-      {.id = "availability",
-       .label = "share of time with enough replicas",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::availability,
        .estimate = within(v.availability, 0.001, 0, Basis::assumed, "docs/models/failure.md"),
        .formula = v.dark > 0
                       ? fmt::format("its site is without power for {} a year", brief(years(v.dark)))
@@ -121,9 +114,7 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
     const double hour = cost.annual.base() / cost.accelerators / 8760;
     const double usd_per_mtoken = v.devices * hour / (v.output_tokens_per_s * 3600) * 1e6;
     s.figures.push_back(
-        {.id = "usd_per_mtoken",
-         .label = "cost of a million output tokens at this traffic",
-         .unit = machine::Unit::usd_per_mtoken,
+        {.kind = FigureId::usd_per_mtoken,
          .estimate = within(usd_per_mtoken, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
          .formula =
              fmt::format("{} accelerators x {} USD/h / {} tokens/s", significant(v.devices, 4),
@@ -132,16 +123,12 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
 }
 
 // Its site is lost at peak: whom the others take, and what they are told there.
-void add_failover(machine::Section& s, const ServeView& v) {
+void add_failover(figures::Section& s, const ServeView& v) {
   if (!v.failover) return;
   const FailoverView& f = *v.failover;
-  const auto add = [&](std::string id, std::string label, machine::Unit unit, Estimate estimate,
-                       std::string formula) {
-    s.figures.push_back({.id = std::move(id),
-                         .label = std::move(label),
-                         .unit = unit,
-                         .estimate = std::move(estimate),
-                         .formula = std::move(formula)});
+  const auto add = [&](FigureId id, Estimate estimate, std::string formula) {
+    s.figures.push_back(
+        {.kind = id, .estimate = std::move(estimate), .formula = std::move(formula)});
   };
   std::string where;
   BytesPerSecond line;
@@ -151,42 +138,32 @@ void add_failover(machine::Section& s, const ServeView& v) {
                          significant(to.replicas_needed, 4), significant(to.replicas, 4));
     line += to.line;
   }
-  add("failover_served", "its users that others take when its site is lost at peak",
-      machine::Unit::ratio, within(f.served(v.peak), v.error, 0, v.basis, v.reference),
+  add(FigureId::failover_served, within(f.served(v.peak), v.error, 0, v.basis, v.reference),
       where.empty() ? "no other zone has a way and room" : where);
-  add("availability_alone", "share of time with enough replicas, without the other zones",
-      machine::Unit::ratio,
+  add(FigureId::availability_alone,
       within(v.availability_alone, 0.001, 0, Basis::assumed, "docs/models/failure.md"), "");
   if (f.to.empty()) return;
-  add("failover_load", "load of the fullest that take them, of what it carries",
-      machine::Unit::ratio, within(f.load(), v.error, v.error, v.basis, v.reference), "");
+  add(FigureId::failover_load, within(f.load(), v.error, v.error, v.basis, v.reference), "");
   const Seconds away = std::ranges::max_element(f.to, {}, [](const FailoverTo& t) {
                          return t.way.away();
                        })->way.away();
   const std::string way = fmt::format("with up to {} on the way", brief(away));
   if (v.model) {
-    s.figures.push_back(
-        timed(v, "failover_ttft_p99", "their time to first token there, p99", f.ttft_p99(), 2));
+    s.figures.push_back(timed(v, FigureId::failover_ttft_p99, f.ttft_p99(), 2));
     s.figures.back().formula = way;
   }
-  s.figures.push_back(
-      timed(v, "failover_latency_p99", "their whole request there, p99", f.latency_p99(), 1.5));
+  s.figures.push_back(timed(v, FigureId::failover_latency_p99, f.latency_p99(), 1.5));
   s.figures.back().formula = way;
-  add("failover_bytes", "bytes that cross with their requests", machine::Unit::bytes_per_s,
-      within(line.base(), 0.3, 0.3, Basis::derived, "the design"), "");
+  add(FigureId::failover_bytes, within(line.base(), 0.3, 0.3, Basis::derived, "the design"), "");
 }
 
 // What comes with the requests at their peak, and how long a new replica waits for its weights.
-void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
+void add_bytes(figures::Section& s, const ServeView& v, const Review& r) {
   if (v.serve->kv_tier && v.model != nullptr) {
-    machine::ServingQuery q = serving_query(v, r.models());
-    q.split.tp = v.devices_per_replica / q.split.pp;
-    const machine::KvRoom kv = kv_room(*r.machine, *v.serve, *v.fleet, q, v.replicas);
     s.figures.push_back(
-        {.id = "kv_tier_rate",
-         .label = fmt::format("what a replica reads of its KV tier, {}", v.serve->kv_tier->tier),
-         .unit = machine::Unit::bytes_per_s,
-         .estimate = within(kv.rate.base(), 0.3, 0.3, Basis::derived, v.reference),
+        {.kind = FigureId::kv_tier_rate,
+         .note = v.serve->kv_tier->tier,
+         .estimate = within(v.kv.rate.base(), 0.3, 0.3, Basis::derived, v.reference),
          .formula = "all replicas at once; what it brings back, only a run sees"});
   }
   if (v.serve->request_size) {
@@ -194,28 +171,23 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
     const design::Arrivals& own = v.serve->arrivals;
     const PerSecond come = v.peak + own.rate * (own.cache_hits * own.peak * v.share);
     s.figures.push_back(
-        {.id = "inbound",
-         .label = "bytes that come with the requests at peak",
-         .unit = machine::Unit::bytes_per_s,
+        {.kind = FigureId::inbound,
          .estimate = exact((*v.serve->request_size * come).base(), Basis::derived, "the design"),
          .formula = fmt::format("{} x {} /s", brief(*v.serve->request_size),
                                 significant(come.base(), 3))});
   }
-  const machine::Tier* tier = machine::weights_tier(*r.machine, *v.serve, *v.fleet);
+  const machine::Tier* tier = jobs::weights_tier(*r.machine, *v.serve, *v.fleet);
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
-  const auto precision = serving_query(v, r.models()).precision;
-  const Bytes weights = serving::serving_weights(*v.model, {}, precision);
+  const Bytes weights = serving::serving_weights(*v.model, {}, v.query.precision);
   const BytesPerSecond rate =
-      machine::weights_rate(*r.machine, *tier, *v.fleet, v.devices_per_replica);
-  s.figures.push_back(
-      {.id = "load_time",
-       .label = fmt::format("weights of a replica from {}", tier->label),
-       .unit = machine::Unit::seconds,
-       .estimate =
-           within((weights / rate).base(), 0.2, 1.0, Basis::derived, "docs/models/storage.md"),
-       .formula = fmt::format(
-           "{} / {}: alone on the tier and one host's ports, 5.9 GB/s an accelerator at the most",
-           brief(weights), brief(rate))});
+      jobs::weights_rate(*r.machine, *tier, *v.fleet, v.devices_per_replica);
+  s.figures.push_back({.kind = FigureId::load_time,
+                       .note = "from " + tier->label,
+                       .estimate = within((weights / rate).base(), 0.2, 1.0, Basis::derived,
+                                          "docs/models/storage.md"),
+                       .formula = fmt::format("{} / {}: alone on the tier and one host's "
+                                              "ports, 5.9 GB/s an accelerator at the most",
+                                              brief(weights), brief(rate))});
 }
 
 }  // namespace
@@ -223,40 +195,35 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
 namespace {
 
 // What is looked up before a prompt is whole.
-void add_retrieval(machine::Section& s, const ServeView& v, const Review& r) {
-  const auto ask = machine::retrieval_of(*r.machine, *v.serve, *v.fleet);
+void add_retrieval(figures::Section& s, const ServeView& v, const Review& r) {
+  const auto ask = jobs::retrieval_of(*r.machine, *v.serve, *v.fleet);
   if (!ask) return;
-  const auto add = [&](std::string id, std::string label, Seconds value, std::string formula) {
-    s.figures.push_back({.id = std::move(id),
-                         .label = std::move(label),
-                         .unit = machine::Unit::seconds,
+  const auto add = [&](FigureId id, Seconds value, std::string formula) {
+    s.figures.push_back({.kind = id,
                          .estimate = within(value.base(), 0.4, 0.6, Basis::assumed, v.reference),
                          .formula = std::move(formula)});
   };
   const serving::RetrievalLaw& law = ask->law;
-  add("retrieval", fmt::format("until the index on {} is read, mean", ask->tier->label),
-      v.request.before,
+  add(FigureId::retrieval, v.request.before,
       fmt::format("{} hop{}, the slowest of {} reads each, {} the median of one at {} of what the "
                   "tier gives",
                   law.hops, law.hops == 1 ? "" : "s", significant(law.reads, 3), brief(law.median),
-                  show(ask->load(), machine::Unit::ratio)));
-  add("retrieval_p99", "until the index is read, p99", v.request.before_p99,
+                  show(ask->load(), figures::Unit::ratio)));
+  s.figures.back().note = ask->tier->label;
+  add(FigureId::retrieval_p99, v.request.before_p99,
       fmt::format("p99 of one read {}", brief(law.p99)));
-  s.figures.push_back({.id = "retrieval_reads",
-                       .label = "reads of the index at peak, of all services on the tier",
-                       .unit = machine::Unit::per_second,
+  s.figures.push_back({.kind = FigureId::retrieval_reads,
+                       .note = "of all services on " + ask->tier->label,
                        .estimate = exact(ask->asked.base(), Basis::derived, "the design"),
                        .formula = fmt::format("the tier gives {} a second, by its {}",
                                               significant(ask->gives.base(), 3),
                                               ask->by_rate ? "rate" : "drives")});
 }
 
-void add_quality(machine::Section& s, double value, double better, const ServeView& v,
+void add_quality(figures::Section& s, double value, double better, const ServeView& v,
                  std::string formula) {
   const bool is_told = !v.serve->quality_source.empty();
-  s.figures.push_back({.id = "quality",
-                       .label = "answers that are right",
-                       .unit = machine::Unit::ratio,
+  s.figures.push_back({.kind = FigureId::quality,
                        .estimate = {.value = value,
                                     .low = value,
                                     .high = std::max(value, better),
@@ -267,7 +234,7 @@ void add_quality(machine::Section& s, double value, double better, const ServeVi
 }
 
 // What a cascade's answers are worth, take and cost, beside the larger model's alone.
-void add_cascade(machine::Section& s, const ServeView& v, const Review& r) {
+void add_cascade(figures::Section& s, const ServeView& v, const Review& r) {
   const std::optional<CascadeView> c = view_cascade(r, v);
   if (!c) {
     if (v.serve->quality) add_quality(s, *v.serve->quality, 0, v, v.serve->quality_source);
@@ -283,32 +250,30 @@ void add_cascade(machine::Section& s, const ServeView& v, const Review& r) {
                             significant(share, 3), significant(*c->large->serve->quality, 3), name,
                             name, significant(*c->large->serve->quality, 3)));
   }
-  s.figures.push_back(timed(v, "answer_time", "until an answer stays, mean", c->answer, 1.2));
+  s.figures.push_back(timed(v, FigureId::answer_time, c->answer, 1.2));
   s.figures.back().formula = fmt::format("{} + {} x {} of '{}'", brief(v.answer),
                                          significant(share, 3), brief(c->large->answer), name);
-  const auto add_cost = [&](std::string id, std::string label, double usd, std::string formula) {
+  const auto add_cost = [&](FigureId id, double usd, std::string formula) {
     s.figures.push_back(
-        {.id = std::move(id),
-         .label = std::move(label),
-         .unit = machine::Unit::usd,
+        {.kind = id,
          .estimate = within(usd, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
          .formula = std::move(formula)});
   };
   if (c->usd_alone <= 0) return;
-  add_cost("usd_per_kanswer", "cost of a thousand answers at this traffic", c->usd * 1e3,
+  add_cost(FigureId::usd_per_kanswer, c->usd * 1e3,
            fmt::format("{} USD here and {} of {} USD of '{}'", significant(c->usd_here * 1e3, 3),
                        significant(share, 3), significant(c->usd_large * 1e3, 3), name));
-  add_cost("usd_per_kanswer_alone", fmt::format("were all of them answered by '{}'", name),
-           c->usd_alone * 1e3,
+  add_cost(FigureId::usd_per_kanswer_alone, c->usd_alone * 1e3,
            fmt::format("{} replicas for this service's peak", significant(c->replicas_alone, 4)));
+  s.figures.back().note = name;
 }
 
 }  // namespace
 
-std::vector<machine::Section> serving_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> serving_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const ServeView& v : review.serves) {
-    machine::Section s{.layer = machine::Layer::serving, .name = v.label};
+    figures::Section s{.layer = figures::Layer::serving, .name = v.label};
     if (!v.feasible()) {
       s.summary = "cannot be served: " + v.infeasible;
       sections.push_back(std::move(s));

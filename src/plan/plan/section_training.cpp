@@ -8,14 +8,15 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "layers/failure/causes.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {
 namespace {
 
-// Write and read times: rates of a tier vary by 12 % from run to run (checkpoint_truth.csv), and
-// serialisation and creation rates are assumed.
-constexpr double kWriteSpread = 0.25;
+using figures::FigureId;
+
+using figures::assumptions::kWriteSpread;
 // A term below this share of the whole is not told.
 constexpr double kWorthNaming = 0.005;
 // Fewer cores than this carry nothing that a host would miss.
@@ -23,19 +24,19 @@ constexpr double kCoresShown = 0.01;
 
 std::string seconds_text(Seconds s) { return brief(s); }
 
-const machine::StepSlice* largest(const machine::StepPlan& step) {
+const jobs::StepSlice* largest(const jobs::StepPlan& step) {
   const auto it =
-      std::ranges::max_element(step.parts, {}, [](const machine::StepSlice& p) { return p.time; });
+      std::ranges::max_element(step.parts, {}, [](const jobs::StepSlice& p) { return p.time; });
   return it == step.parts.end() ? nullptr : &*it;
 }
 
-std::vector<machine::Input> parts_as_inputs(const machine::StepPlan& step) {
-  std::vector<machine::Input> inputs;
-  for (const machine::StepSlice& p : step.parts) {
+std::vector<figures::Input> parts_as_inputs(const jobs::StepPlan& step) {
+  std::vector<figures::Input> inputs;
+  for (const jobs::StepSlice& p : step.parts) {
     if (p.time <= Seconds(0)) continue;
     inputs.push_back({p.name,
                       fmt::format("{} ({})", seconds_text(p.time),
-                                  show(p.time / step.step, machine::Unit::ratio)),
+                                  show(p.time / step.step, figures::Unit::ratio)),
                       step.reference});
   }
   return inputs;
@@ -43,25 +44,20 @@ std::vector<machine::Input> parts_as_inputs(const machine::StepPlan& step) {
 
 std::string unit_word(const TrainView& v) { return v.model ? "tokens" : "samples"; }
 
-void add_rates(machine::Section& s, const TrainView& v) {
+void add_rates(figures::Section& s, const TrainView& v) {
   const double per_device = v.step.units_per_step / v.step.step.base() / v.accelerators;
-  const machine::Unit unit = v.model ? machine::Unit::tokens_per_s : machine::Unit::per_second;
   s.figures.push_back(
-      {.id = "rate_per_accelerator",
-       .label = unit_word(v) + "/s per accelerator",
-       .unit = unit,
+      {.kind = v.model ? FigureId::rate_per_accelerator : FigureId::samples_per_accelerator,
        .estimate = within(per_device, v.step.error, v.step.error, v.step.basis, v.step.reference),
        .formula =
            fmt::format("{} {} / {} / {} accelerators", count_to_brief(v.step.units_per_step, 4),
                        unit_word(v), seconds_text(v.step.step), v.accelerators)});
   s.figures.push_back(
-      {.id = "useful_rate",
-       .label = unit_word(v) + "/s at goodput",
-       .unit = unit,
+      {.kind = v.model ? FigureId::useful_rate : FigureId::useful_samples,
        .estimate =
            within(v.units_per_s, v.step.error, v.step.error, v.step.basis, v.step.reference),
        .formula = fmt::format("{} x {} x goodput {}", significant(per_device, 4), v.accelerators,
-                              show(v.goodput, machine::Unit::ratio, 4))});
+                              show(v.goodput, figures::Unit::ratio, 4))});
 }
 
 // Of what is proportional to the run's time: the step's interval and the goodput's, in quadrature.
@@ -73,34 +69,28 @@ Estimate run_estimate(const TrainView& v, double value) {
                 math::hypot(error, std::max(0.0, slower)), v.step.basis, v.step.reference);
 }
 
-machine::Section training_section(const TrainView& v) {
-  machine::Section s{.layer = machine::Layer::training, .name = v.label};
+figures::Section training_section(const TrainView& v) {
+  figures::Section s{.layer = figures::Layer::training, .name = v.label};
   if (!v.feasible()) {
     s.summary = "no step can be given: " + v.infeasible;
     return s;
   }
   s.summary = fmt::format("{} on {} accelerators, {} ({})", v.model ? v.model->id : "plain network",
                           grouped(v.accelerators), v.step.layout, v.step.chosen);
-  const machine::StepPlan& p = v.step;
-  s.figures.push_back({.id = "step_time",
-                       .label = "step time",
-                       .unit = machine::Unit::seconds,
+  const jobs::StepPlan& p = v.step;
+  s.figures.push_back({.kind = FigureId::step_time,
                        .estimate = within(p.step.base(), p.error, p.error, p.basis, p.reference),
                        .formula = "sum of the parts below",
                        .inputs = parts_as_inputs(p)});
   s.figures.push_back(
-      {.id = "mfu",
-       .label = "model FLOP/s utilisation",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::mfu,
        .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference),
        .formula = fmt::format("of the dense {} peak, causal attention counted by half{}",
                               word_of(v.train->precision),
                               v.train->lora ? ", no gradients of frozen weights" : "")});
   if (p.memory > Bytes(0)) {
     s.figures.push_back(
-        {.id = "memory",
-         .label = "memory of the fullest accelerator",
-         .unit = machine::Unit::bytes,
+        {.kind = FigureId::memory,
          .estimate = within(p.memory.base(), p.memory_error, p.memory_error, Basis::derived,
                             "docs/models/memory.md"),
          .formula = fmt::format("{} of {}", brief(p.memory), brief(p.memory_limit))});
@@ -108,50 +98,45 @@ machine::Section training_section(const TrainView& v) {
   add_rates(s, v);
   if (v.run_time > Seconds(0)) {
     s.figures.push_back(
-        {.id = "run_time",
-         .label = "run time",
-         .unit = machine::Unit::seconds,
+        {.kind = FigureId::run_time,
          .estimate = run_estimate(v, v.run_time.base()),
          .formula = fmt::format("{} {} / {} a second at goodput", count_to_brief(v.units, 4),
                                 unit_word(v), count_to_brief(v.units_per_s, 4))});
-    s.figures.push_back({.id = "accelerator_hours",
-                         .label = "accelerator-hours of the run",
-                         .unit = machine::Unit::count,
+    s.figures.push_back({.kind = FigureId::accelerator_hours,
                          .estimate = run_estimate(v, v.accelerators * (v.run_time / hours(1))),
                          .formula = fmt::format("{} accelerators x {}", grouped(v.accelerators),
                                                 seconds_text(v.run_time))});
   }
-  if (const machine::StepSlice* top = largest(p)) {
+  if (const jobs::StepSlice* top = largest(p)) {
     s.limit = fmt::format("{}, {} of the step", top->name,
-                          show(top->time / p.step, machine::Unit::ratio));
+                          show(top->time / p.step, figures::Unit::ratio));
   }
   return s;
 }
 
-void add_checkpoint_times(machine::Section& s, const machine::SavePlan& k) {
-  const auto time = [&](std::string id, std::string label, Seconds value, std::string formula) {
-    s.figures.push_back({.id = std::move(id),
-                         .label = std::move(label),
-                         .unit = machine::Unit::seconds,
+void add_checkpoint_times(figures::Section& s, const jobs::SavePlan& k) {
+  const auto time = [&](FigureId id, Seconds value, std::string formula) {
+    s.figures.push_back({.kind = id,
                          .estimate = within(value.base(), kWriteSpread, kWriteSpread,
                                             Basis::derived, "docs/models/checkpoint.md"),
                          .formula = std::move(formula)});
   };
   const storage::WriteTime& w = k.drain;
-  time("write_time", fmt::format("until safe on {}", k.safe ? k.safe->label : k.first->label),
-       w.total,
+  const auto note = [&s](std::string text) { s.figures.back().note = std::move(text); };
+  time(FigureId::write_time, w.total,
        fmt::format("max(servers {}, node network {}, serialise {}){} + metadata {} + commit {}",
                    brief(w.server), brief(w.network), brief(w.serialise),
                    w.uneven > w.total * kWorthNaming
                        ? fmt::format(" + nodes with more to write, alone, {}", brief(w.uneven))
                        : "",
                    brief(w.metadata), brief(w.commit)));
-  time("stall", k.async ? "stall of an asynchronous save" : "stall of a synchronous save",
-       k.stall.total,
+  note("on " + (k.safe ? k.safe : k.first)->label);
+  time(FigureId::stall, k.stall.total,
        k.async ? fmt::format("snapshot {} + wait {} + interference {}", brief(k.stall.snapshot),
                              brief(k.stall.wait), brief(k.stall.interference))
                : "the whole write");
-  time("interval", "checkpoint interval", k.interval,
+  note(k.async ? "asynchronous" : "synchronous");
+  time(FigureId::interval, k.interval,
        k.interval_given ? "given"
                         : fmt::format("optimum for exponential failures{}",
                                       k.interval_limit == failure::IntervalLimit::drain
@@ -160,34 +145,28 @@ void add_checkpoint_times(machine::Section& s, const machine::SavePlan& k) {
   // What the author wrote is so, and needs no interval.
   if (k.interval_given)
     s.figures.back().estimate = exact(k.interval.base(), Basis::given, "the design");
-  time("restore_time", "time to read it back", k.restore.total,
+  time(FigureId::restore_time, k.restore.total,
        fmt::format("max(servers {}, node network {})", brief(k.restore.server),
                    brief(k.restore.network)));
 }
 
-machine::Section checkpoint_section(const TrainView& v) {
-  const machine::SavePlan& k = *v.checkpoint;
-  machine::Section s{.layer = machine::Layer::storage, .name = v.label + " checkpoint"};
+figures::Section checkpoint_section(const TrainView& v) {
+  const jobs::SavePlan& k = *v.checkpoint;
+  figures::Section s{.layer = figures::Layer::storage, .name = v.label + " checkpoint"};
   s.summary = fmt::format("{} files of {} ranks, {}", significant(k.files, 6),
                           grouped(v.accelerators), k.async ? "asynchronous" : "synchronous");
   s.figures.push_back(
-      {.id = "checkpoint_size",
-       .label = "checkpoint size",
-       .unit = machine::Unit::bytes,
+      {.kind = FigureId::checkpoint_size,
        .estimate = within(k.size.base(), 0.005, 0.005, Basis::derived, "docs/models/checkpoint.md"),
        .formula = fmt::format("{} parameters x {} B", count_to_brief(v.parameters, 5),
                               significant(k.size.base() / v.parameters, 4))});
   add_checkpoint_times(s, k);
-  s.figures.push_back({.id = "loss_per_save",
-                       .label = "chance that a save is lost before it is safe",
-                       .unit = machine::Unit::ratio,
+  s.figures.push_back({.kind = FigureId::loss_per_save,
                        .estimate = within(k.exposure.loss_per_save, 0.5, 0.5, Basis::derived,
                                           "docs/models/checkpoint.md")});
   if (k.host_memory > Bytes(0)) {
     s.figures.push_back(
-        {.id = "host_memory",
-         .label = "host memory for snapshots, per host",
-         .unit = machine::Unit::bytes,
+        {.kind = FigureId::host_memory,
          .estimate = exact(k.host_memory.base(), Basis::derived, "docs/models/checkpoint.md")});
   }
   s.limit = to_text(k.drain.wall);
@@ -205,31 +184,25 @@ std::string loader_text(const storage::LoaderRate& l) {
                      count_to_brief(l.demand_samples_per_s, 3));
 }
 
-machine::Section feed_section(const TrainView& v) {
-  const machine::FeedPlan& f = v.feed;
-  machine::Section s{.layer = machine::Layer::storage, .name = v.label + " data"};
+figures::Section feed_section(const TrainView& v) {
+  const jobs::FeedPlan& f = v.feed;
+  figures::Section s{.layer = figures::Layer::storage, .name = v.label + " data"};
   s.summary = fmt::format("read from {}, {} a sample, {} an object", f.tier->label, brief(f.sample),
                           brief(f.object));
-  s.figures.push_back({.id = "read_rate",
-                       .label = "read rate the job asks for",
-                       .unit = machine::Unit::bytes_per_s,
+  s.figures.push_back({.kind = FigureId::read_rate,
                        .estimate = within(f.wanted.base(), v.step.error, v.step.error,
                                           Basis::derived, "docs/models/loader.md"),
                        .formula = fmt::format("batch {} x {} / {}", v.train->batch, brief(f.sample),
                                               brief(v.step.step))});
   s.figures.push_back(
-      {.id = "accelerator_utilisation",
-       .label = "share of the step not spent waiting for data",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::accelerator_utilisation,
        .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
        .formula = loader_text(f.loader)});
   s.limit = to_text(f.loader.limit);
   if (f.moving_cores < kCoresShown) return s;
   const bool is_direct = f.tier->gpu_path == storage::GpuPath::direct;
   s.figures.push_back(
-      {.id = "moving_cores",
-       .label = "cores of a host that carry it to accelerators",
-       .unit = machine::Unit::count,
+      {.kind = FigureId::moving_cores,
        .estimate = within(f.moving_cores, 0.1, 0.1, Basis::fitted, "docs/models/loader.md"),
        .formula = fmt::format(
            "{} a host x {} core seconds a GB, {}", brief(f.wanted / std::max(1, v.hosts)),
@@ -239,7 +212,7 @@ machine::Section feed_section(const TrainView& v) {
 }
 
 std::string restart_formula(const TrainView& v) {
-  const machine::FailurePlan& f = v.failure;
+  const jobs::FailurePlan& f = v.failure;
   return fmt::format("detect {} + (requeue {} + start {} + read {}) x {} attempts + hands {}",
                      brief(f.detect), brief(f.requeue), brief(f.start),
                      brief(v.checkpoint ? v.checkpoint->restore.total : Seconds(0)),
@@ -247,16 +220,14 @@ std::string restart_formula(const TrainView& v) {
 }
 
 // Of the run as a whole, by cause. The count itself scatters as a Poisson does, beside its rate.
-machine::Figure interruptions_figure(const TrainView& v,
+figures::Figure interruptions_figure(const TrainView& v,
                                      const std::vector<failure::FaultCause>& causes) {
-  const machine::FailurePlan& f = v.failure;
+  const jobs::FailurePlan& f = v.failure;
   const double count = v.run_time / f.mtbf;
   const double scatter = 1.2816 / std::sqrt(std::max(1.0, count));
   const double rate = std::max(1.0, f.rate_high);
   const double factor = math::exp(math::hypot(math::log(rate), scatter));
-  machine::Figure figure{.id = "interruptions",
-                         .label = "interruptions of the run, all causes",
-                         .unit = machine::Unit::count,
+  figures::Figure figure{.kind = FigureId::interruptions,
                          .estimate = {.value = count,
                                       .low = count / factor,
                                       .high = count * factor,
@@ -275,7 +246,7 @@ std::string mtbf_formula(const TrainView& v) {
   const auto per_1000_days = [](PerSecond rate) {
     return significant(rate.base() * 86400 * 1000, 3);
   };
-  const machine::FailurePlan& f = v.failure;
+  const jobs::FailurePlan& f = v.failure;
   const std::string shared = f.shared_rate > PerSecond(0)
                                  ? fmt::format(" + {} of switches and power units per 1000 days",
                                                per_1000_days(f.shared_rate))
@@ -284,16 +255,14 @@ std::string mtbf_formula(const TrainView& v) {
                      per_1000_days(f.node_rate), shared);
 }
 
-machine::Section failure_section(const TrainView& v,
+figures::Section failure_section(const TrainView& v,
                                  const std::vector<failure::FaultCause>& causes) {
-  const machine::FailurePlan& f = v.failure;
-  machine::Section s{.layer = machine::Layer::failure, .name = v.label};
+  const jobs::FailurePlan& f = v.failure;
+  figures::Section s{.layer = figures::Layer::failure, .name = v.label};
   s.summary = fmt::format("{}, {} more that can take over", how_many(v.hosts, "host"), f.spares);
   const double mtbf = f.mtbf.base();
   const double widest = f.rate_low > 0 ? f.rate_low : 1;
-  s.figures.push_back({.id = "mtbf",
-                       .label = "mean time between failures of the job",
-                       .unit = machine::Unit::seconds,
+  s.figures.push_back({.kind = FigureId::mtbf,
                        .estimate = {.value = mtbf,
                                     .low = mtbf / std::max(1.0, f.rate_high),
                                     .high = mtbf / std::min(1.0, widest),
@@ -301,9 +270,7 @@ machine::Section failure_section(const TrainView& v,
                                     .reference = f.rate_reference},
                        .formula = mtbf_formula(v)});
   s.figures.push_back(
-      {.id = "restart",
-       .label = "from fault to useful work",
-       .unit = machine::Unit::seconds,
+      {.kind = FigureId::restart,
        .estimate = within(f.restart.base(), 1 - 1 / f.restart_factor, f.restart_factor - 1,
                           Basis::assumed, "docs/models/failure.md"),
        .formula = restart_formula(v)});
@@ -311,9 +278,7 @@ machine::Section failure_section(const TrainView& v,
   if (v.run_time / f.mtbf >= 0.01) s.figures.push_back(interruptions_figure(v, causes));
   const double fed = v.feed.known ? v.feed.loader.utilisation : 1;
   s.figures.push_back(
-      {.id = "goodput",
-       .label = "goodput",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::goodput,
        .estimate = {.value = v.goodput,
                     .low = std::min(v.goodput, v.goodput_low),
                     .high = std::max(v.goodput, v.goodput_high),
@@ -321,13 +286,13 @@ machine::Section failure_section(const TrainView& v,
                     .reference = "docs/models/failure.md"},
        .formula = fmt::format(
            "fed {} x uncontended {} x saving and failing {} x enough nodes {} / slow nodes {}",
-           show(fed, machine::Unit::ratio, 4), show(1 - v.contention, machine::Unit::ratio, 4),
-           show(v.efficiency, machine::Unit::ratio, 4),
-           show(1 - f.shortfall, machine::Unit::ratio, 4), significant(f.slow, 4)),
+           show(fed, figures::Unit::ratio, 4), show(1 - v.contention, figures::Unit::ratio, 4),
+           show(v.efficiency, figures::Unit::ratio, 4),
+           show(1 - f.shortfall, figures::Unit::ratio, 4), significant(f.slow, 4)),
        .inputs = {
-           {"saving", show(v.shares.saving, machine::Unit::ratio), "docs/models/failure.md"},
-           {"lost work", show(v.shares.lost_work, machine::Unit::ratio), "docs/models/failure.md"},
-           {"restarting", show(v.shares.restarting, machine::Unit::ratio),
+           {"saving", show(v.shares.saving, figures::Unit::ratio), "docs/models/failure.md"},
+           {"lost work", show(v.shares.lost_work, figures::Unit::ratio), "docs/models/failure.md"},
+           {"restarting", show(v.shares.restarting, figures::Unit::ratio),
             "docs/models/failure.md"}}});
   const double losses[] = {v.shares.saving, v.shares.lost_work, v.shares.restarting,
                            1 - fed,         v.contention,       f.shortfall};
@@ -335,14 +300,14 @@ machine::Section failure_section(const TrainView& v,
                          "waiting for data",  "storage traffic on compute", "too few nodes left"};
   const auto worst = std::ranges::max_element(losses) - std::begin(losses);
   s.limit =
-      fmt::format("{}, {} of the time", names[worst], show(losses[worst], machine::Unit::ratio));
+      fmt::format("{}, {} of the time", names[worst], show(losses[worst], figures::Unit::ratio));
   return s;
 }
 
 }  // namespace
 
-std::vector<machine::Section> training_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> training_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const TrainView& v : review.trains) {
     sections.push_back(training_section(v));
     if (!v.feasible()) continue;

@@ -12,19 +12,19 @@
 namespace orrery::plan {
 namespace {
 
-const machine::Section& words_section(const std::vector<machine::Section>& all,
+const figures::Section& words_section(const std::vector<figures::Section>& all,
                                       std::string_view name) {
-  for (const machine::Section& s : all) {
+  for (const figures::Section& s : all) {
     if (s.name == name) return s;
   }
   ADD_FAILURE() << "no section " << name;
-  static const machine::Section none;
+  static const figures::Section none;
   return none;
 }
 
-const machine::Figure* words_figure(const machine::Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return &f;
+const figures::Figure* words_figure(const figures::Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return &f;
   }
   return nullptr;
 }
@@ -35,8 +35,8 @@ struct Words {
   std::string formula = {};
 };
 
-void expect_words(const machine::Section& s, std::string_view id, const Words& w) {
-  const machine::Figure* f = words_figure(s, id);
+void expect_words(const figures::Section& s, std::string_view id, const Words& w) {
+  const figures::Figure* f = words_figure(s, id);
   ASSERT_NE(f, nullptr) << id << " of " << s.name;
   const double slack = 1e-9 * std::fabs(w.value) + 1e-12;
   EXPECT_NEAR(f->estimate.value, w.value, slack) << id;
@@ -51,16 +51,17 @@ TEST(ComputeSection, WhatOneCanDoAndDraws) {
   TrainView& t = r.trains[0];
   t.step.device_power = watts(600);
   const auto section = [&] { return words_section(compute_sections(r), "train"); };
-  machine::Section s = section();
+  figures::Section s = section();
   EXPECT_EQ(s.summary, "1,016 x H100 SXM5 80GB, 8 a host");
   expect_words(s, "peak", {.value = 989.4e12, .basis = Basis::vendor});
-  expect_words(s, "memory", {.value = 80e9, .basis = Basis::vendor});
+  expect_words(s, "device_memory", {.value = 80e9, .basis = Basis::vendor});
   expect_words(s, "memory_rate", {.value = 3.35e12, .basis = Basis::vendor});
   expect_words(s, "power_limit", {.value = 700, .basis = Basis::vendor});
-  EXPECT_EQ(words_figure(s, "power_limit")->label, "power limit");
+  EXPECT_EQ(words_figure(s, "power_limit")->label(), "power limit of one accelerator");
   expect_words(s, "draw_pretrain",
                {600, 0.06, 0.06, Basis::fitted, "85.7 % of its limit of 700 W"});
-  EXPECT_EQ(words_figure(s, "draw_pretrain")->label, "mean draw of one in a step of pretrain");
+  EXPECT_EQ(words_figure(s, "draw_pretrain")->label(),
+            "mean draw of one accelerator in a step of pretrain");
   EXPECT_EQ(s.limit, "");
   t.step.device_power = watts(679);  // 0.97 of it
   EXPECT_EQ(section().limit, "power, in the step of pretrain");
@@ -78,9 +79,9 @@ TEST(ComputeSection, ACapIsTheLimitWhereItIsLower) {
   const auto limit = [](double cap) {
     design::Design d = lab_design("inference-pod");
     d.fleet[0].power_cap = watts(cap);
-    const machine::Section s =
+    const figures::Section s =
         words_section(compute_sections(run_stages(std::move(d), machine::known())), "pod");
-    EXPECT_EQ(words_figure(s, "power_limit")->label, "power limit, capped");
+    EXPECT_EQ(words_figure(s, "power_limit")->note, "capped");
     return words_figure(s, "power_limit")->estimate.value;
   };
   EXPECT_EQ(limit(500), 500);
@@ -113,7 +114,7 @@ TEST(TierSection, RatesLatencyAndRoom) {
                  .total = microseconds(180)};
   });
   r.used[0] = terabytes(500);
-  machine::Section s = words_section(storage_sections(r), "hot tier");
+  figures::Section s = words_section(storage_sections(r), "hot tier");
   EXPECT_EQ(s.summary, "");
   expect_words(s, "read", {150e9, 0.15, 0.15, Basis::given, ""});
   expect_words(s, "write", {70e9, 0.15, 0.15, Basis::given, "held by the servers' cores"});
@@ -134,7 +135,7 @@ TEST(TierSection, RatesLatencyAndRoom) {
   s = words_section(storage_sections(r), "hot tier");
   EXPECT_EQ(words_figure(s, "used"), nullptr);
   EXPECT_EQ(s.limit, "");
-  const machine::Section local = words_section(storage_sections(r), "node-nvme tier");
+  const figures::Section local = words_section(storage_sections(r), "node-nvme tier");
   EXPECT_EQ(local.summary, "of one host");
   EXPECT_EQ(words_figure(local, "usd_per_tb"), nullptr);
   EXPECT_EQ(words_figure(local, "nines"), nullptr);
@@ -150,13 +151,13 @@ TEST(TierSection, WhereNothingIsKnownNothingIsSaid) {
     tiers[1].measured = true;
   });
   r.used[0] = terabytes(1);
-  const machine::Section s = words_section(storage_sections(r), "hot tier");
+  const figures::Section s = words_section(storage_sections(r), "hot tier");
   for (const char* id : {"read", "write", "capacity", "usd_per_tb", "watts_per_tb"}) {
     EXPECT_EQ(words_figure(s, id), nullptr) << id;
   }
   EXPECT_NE(words_figure(s, "used"), nullptr);
   EXPECT_EQ(s.limit, "");
-  const machine::Section cold = words_section(storage_sections(r), "cold tier");
+  const figures::Section cold = words_section(storage_sections(r), "cold tier");
   EXPECT_EQ(words_figure(cold, "read")->estimate.basis, Basis::measured);
   EXPECT_EQ(words_figure(cold, "usd_per_tb")->formula,
             "48 x obj-hdd-node for 20000 TB, as the design counts them")
@@ -199,8 +200,8 @@ TEST(TierSection, NinesByTheCodeThatIsSaidOrTaken) {
   };
   const auto expect_nines = [](const Review& r, Basis basis, const std::string& formula) {
     const machine::Tier& t = r.tiers()[0];
-    const machine::Section s = words_section(storage_sections(r), "hot tier");
-    const machine::Figure* f = words_figure(s, "nines");
+    const figures::Section s = words_section(storage_sections(r), "hot tier");
+    const figures::Figure* f = words_figure(s, "nines");
     ASSERT_NE(f, nullptr);
     EXPECT_EQ(f->estimate.value, durability_of(t, r.catalog())->nines);
     EXPECT_EQ(f->estimate.low, durability_of(t, r.catalog(), 2.5)->nines);
@@ -220,7 +221,7 @@ TEST(TierSection, NinesByTheCodeThatIsSaidOrTaken) {
     t.first_byte = milliseconds(2);
     t.capex = usd(50) / terabytes(1);
   });
-  const machine::Section s = words_section(storage_sections(given), "hot tier");
+  const figures::Section s = words_section(storage_sections(given), "hot tier");
   EXPECT_EQ(words_figure(s, "latency")->estimate.basis, Basis::given);
   EXPECT_NEAR(words_figure(s, "latency")->estimate.high,
               words_figure(s, "latency")->estimate.value * 1.3, 1e-9);
@@ -232,7 +233,7 @@ TEST(TierSection, NinesByTheCodeThatIsSaidOrTaken) {
 TEST(NetworkSection, CountsRatesAndMoney) {
   const Review& r = lab_review("superpod-h100");
   const auto all = fabric_sections(r);
-  const machine::Section s = words_section(all, "compute network");
+  const figures::Section s = words_section(all, "compute network");
   EXPECT_EQ(s.summary, "rail-fat-tree, 2 tiers, 1,016 endpoints at 50 GB/s, QM9700/QM9790");
   EXPECT_EQ(s.limit, "the node's own ports: the fabric does not block");
   expect_words(s, "leaf_switches", {.value = 32});
@@ -252,11 +253,10 @@ TEST(NetworkSection, CountsRatesAndMoney) {
   EXPECT_EQ(words_figure(s, "price")->estimate.high, price.high.base());
   EXPECT_EQ(words_figure(s, "price")->estimate.value, (price.low + price.high).base() / 2);
   expect_words(s, "power", {here.compute.bill.power().base(), 0.15, 0.15, Basis::vendor, ""});
-  EXPECT_EQ(words_figure(s, "all_reduce_1gib")->label,
-            "all-reduce of 1 GiB over 1,016 accelerators");
+  EXPECT_EQ(words_figure(s, "all_reduce_1gib")->note, "1,016 of them");
   EXPECT_EQ(words_figure(s, "all_reduce_1gib")->formula.find("sharp; bus bandwidth "), 0U);
   // 262 endpoints on eleven leaves with six uplinks each.
-  const machine::Section slow = words_section(all, "management network");
+  const figures::Section slow = words_section(all, "management network");
   EXPECT_EQ(slow.limit, "the leaf uplinks, 25.2 % of full bisection");
   EXPECT_EQ(words_figure(slow, "all_reduce_1gib"), nullptr);
   expect_words(slow, "worst_link",
@@ -268,19 +268,19 @@ TEST(NetworkSection, CountsRatesAndMoney) {
 TEST(NetworkSection, OfManySitesAreToldApartAndLinesAreRented) {
   const Review& r = lab_review("chatbot-zones");
   const auto all = fabric_sections(r);
-  const machine::Section& east = words_section(all, "compute network of us-east");
+  const figures::Section& east = words_section(all, "compute network of us-east");
   EXPECT_EQ(words_figure(east, "per_node")->estimate.basis, Basis::vendor);
-  const machine::Section& stored = words_section(all, "storage network of us-east");
+  const figures::Section& stored = words_section(all, "storage network of us-east");
   EXPECT_EQ(words_figure(stored, "per_node")->estimate.basis, Basis::given);
   EXPECT_EQ(words_figure(stored, "per_node")->estimate.reference, "the design");
-  const machine::Section& line = words_section(all, "line us-east - europe");
+  const figures::Section& line = words_section(all, "line us-east - europe");
   expect_words(line, "wan_rate", {.value = 1.25e9, .basis = Basis::given});
   expect_words(line, "wan_latency", {.value = 0.09, .basis = Basis::given});
   expect_words(line, "wan_price", {.value = 180e3, .basis = Basis::given});
   // 70.55 billion weights of a byte, and some of two.
-  const machine::Figure* f = words_figure(line, "weights_across");
+  const figures::Figure* f = words_figure(line, "weights_across");
   ASSERT_NE(f, nullptr);
-  EXPECT_EQ(f->label, "the weights of chatbot in us-east across it");
+  EXPECT_EQ(f->note, "chatbot in us-east");
   EXPECT_NEAR(f->estimate.value, 72.6e9 / 1.25e9 + 0.09, 2);
   EXPECT_EQ(f->estimate.low, f->estimate.value);
   EXPECT_NEAR(f->estimate.high, 1.5 * f->estimate.value, 1e-9);

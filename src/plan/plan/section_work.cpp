@@ -6,29 +6,27 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "model/design/profiles.h"
+#include "model/figures/assumptions.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {
 namespace {
 
+using figures::FigureId;
+
 constexpr const char* kCarbonPage = "docs/models/carbon.md";
 
-machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate,
-                          const machine::Tier& v) {
+figures::Figure tier_rate(FigureId id, BytesPerSecond rate, const machine::Tier& v) {
   const Basis basis = v.measured ? Basis::measured : v.rates_given ? Basis::given : Basis::vendor;
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = machine::Unit::bytes_per_s,
+  return {.kind = id,
           .estimate = within(rate.base(), v.rate_error, v.rate_error, basis, v.rate_basis)};
 }
 
-void add_latency(machine::Section& s, const machine::Tier& v) {
+void add_latency(figures::Section& s, const machine::Tier& v) {
   const storage::AccessLatency& l = v.latency;
   const bool is_given = v.tier->first_byte.has_value();
   s.figures.push_back(
-      {.id = "latency",
-       .label = "latency of a small read",
-       .unit = machine::Unit::seconds,
+      {.kind = FigureId::latency,
        .estimate = within(l.total.base(), 0.3, is_given ? 0.3 : 1.0,
                           is_given ? Basis::given : Basis::assumed, "docs/models/loader.md"),
        .formula = fmt::format(
@@ -38,7 +36,7 @@ void add_latency(machine::Section& s, const machine::Tier& v) {
 }
 
 // What a usable terabyte of an owned tier takes to buy and to feed.
-void add_economics(machine::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
+void add_economics(figures::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
   if (v.per_node || !v.tier->provider.empty() || v.capacity <= Bytes(0)) return;
   const auto bought = purchase_of(v, catalog);
   if (!bought || bought->devices <= 0) return;
@@ -55,24 +53,20 @@ void add_economics(machine::Section& s, const machine::Tier& v, const catalog::C
   const double high = bought->price.high.base() * bought->devices / tb;
   if (!v.tier->capex) {
     s.figures.push_back(
-        {.id = "usd_per_tb",
-         .label = "to buy, a usable TB",
-         .unit = machine::Unit::usd,
+        {.kind = FigureId::usd_per_tb,
          .estimate = {usd, low, high, Basis::vendor, bought->device->provenance.reference},
          .formula = formula});
   }
   const double watts = bought->power.base() * bought->devices / tb;
   s.figures.push_back(
-      {.id = "watts_per_tb",
-       .label = "to feed, a usable TB",
-       .unit = machine::Unit::watts,
+      {.kind = FigureId::watts_per_tb,
        .estimate = within(watts, 0.25, 0.25, Basis::derived, bought->device->provenance.reference),
        .formula = formula});
 }
 
 // Nines of a year, and how far off they may be: drives that fail 2.5 times more or less often.
-void add_durability(machine::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
-  constexpr double kFailureSpread = 2.5;
+void add_durability(figures::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
+  using figures::assumptions::kFailureSpread;
   const auto usual = durability_of(v, catalog);
   const auto often = durability_of(v, catalog, kFailureSpread);
   const auto rarely = durability_of(v, catalog, 1 / kFailureSpread);
@@ -81,9 +75,7 @@ void add_durability(machine::Section& s, const machine::Tier& v, const catalog::
   const storage::Protection p = machine::options_of(v).protection;
   const bool is_said = v.tier->protection.has_value();
   s.figures.push_back(
-      {.id = "nines",
-       .label = "durability, nines a year",
-       .unit = machine::Unit::count,
+      {.kind = FigureId::nines,
        .estimate = {usual->nines, low, high, is_said ? Basis::derived : Basis::assumed,
                     "docs/models/durability.md"},
        .formula =
@@ -95,7 +87,7 @@ void add_durability(machine::Section& s, const machine::Tier& v, const catalog::
 }
 
 // How many servers a tier has whose design leaves it open, and for what.
-void add_servers(machine::Section& s, const machine::Tier& v) {
+void add_servers(figures::Section& s, const machine::Tier& v) {
   if (!v.need) return;
   const storage::TierSize& size = v.need->size;
   // Rates are known to a quarter; how many a code is spread over is counted.
@@ -104,9 +96,7 @@ void add_servers(machine::Section& s, const machine::Tier& v) {
     return devices < 0.005 ? std::string("0") : significant(devices, 3);
   };
   s.figures.push_back(
-      {.id = "servers",
-       .label = "servers, computed",
-       .unit = machine::Unit::count,
+      {.kind = FigureId::servers,
        .estimate = within(v.servers, spread, spread, Basis::derived, "docs/models/storage.md"),
        .formula = fmt::format(
            "max(capacity {}, read {}, write {}, requests {}) devices, {} a server; {}",
@@ -128,31 +118,27 @@ std::string rate_limit(storage::RateLimit limit) {
   return limit == storage::RateLimit::devices ? "" : fmt::format("held by {}", to_text(limit));
 }
 
-machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {
-  machine::Section s{.layer = machine::Layer::storage, .name = v.label + " tier"};
+figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {
+  figures::Section s{.layer = figures::Layer::storage, .name = v.label + " tier"};
   s.summary = summary_of(v, catalog);
-  if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate("read", "read", v.read, v));
+  if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate(FigureId::read, v.read, v));
   if (v.read > BytesPerSecond(0)) s.figures.back().formula = rate_limit(v.read_limit);
-  if (v.write > BytesPerSecond(0)) s.figures.push_back(tier_rate("write", "write", v.write, v));
+  if (v.write > BytesPerSecond(0)) s.figures.push_back(tier_rate(FigureId::write, v.write, v));
   if (v.write > BytesPerSecond(0)) s.figures.back().formula = rate_limit(v.write_limit);
   add_latency(s, v);
   add_servers(s, v);
   if (v.capacity > Bytes(0)) {
-    s.figures.push_back({.id = "capacity",
-                         .label = "capacity",
-                         .unit = machine::Unit::bytes,
+    s.figures.push_back({.kind = FigureId::capacity,
                          .estimate = v.tier->capacity
                                          ? exact(v.capacity.base(), Basis::given, "the design")
                                          : exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
   }
   if (used > Bytes(0)) {
     s.figures.push_back(
-        {.id = "used",
-         .label = "held by data sets and kept checkpoints",
-         .unit = machine::Unit::bytes,
+        {.kind = FigureId::used,
          .estimate = within(used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
     s.limit = v.capacity > Bytes(0)
-                  ? fmt::format("{} full", show(used / v.capacity, machine::Unit::ratio))
+                  ? fmt::format("{} full", show(used / v.capacity, figures::Unit::ratio))
                   : "";
   }
   add_durability(s, v, catalog);
@@ -161,22 +147,18 @@ machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
 }
 
 // What waiting for clean hours costs, and what it brings.
-void add_clean(machine::Section& s, const std::optional<CleanView>& clean) {
+void add_clean(figures::Section& s, const std::optional<CleanView>& clean) {
   if (!clean) return;
   s.figures.push_back(
-      {.id = "clean_hold",
-       .label = "held for clean hours, mean",
-       .unit = machine::Unit::seconds,
+      {.kind = FigureId::clean_hold,
        .estimate = within(clean->held.base(), 0.3, 0.3, Basis::derived, kCarbonPage),
        .formula = "before it comes to the queue"});
-  s.figures.push_back({.id = "clean_ratio",
-                       .label = "grid carbon while it runs, of that without waiting",
-                       .unit = machine::Unit::ratio,
+  s.figures.push_back({.kind = FigureId::clean_ratio,
                        .estimate = within(clean->ratio, 0.1, 0.1, Basis::derived, kCarbonPage)});
 }
 
-machine::Section jobs_section(const JobsView& v) {
-  machine::Section s{.layer = machine::Layer::cluster, .name = v.label};
+figures::Section jobs_section(const JobsView& v) {
+  figures::Section s{.layer = figures::Layer::cluster, .name = v.label};
   if (v.from_trace) {
     s.summary = fmt::format("trace {}: queue waits need simulated time", v.jobs->trace);
     return s;
@@ -184,14 +166,10 @@ machine::Section jobs_section(const JobsView& v) {
   s.summary = fmt::format("{} accelerators a job on average, up to {}", significant(v.mean_size, 3),
                           v.largest);
   s.figures.push_back(
-      {.id = "load",
-       .label = "load of the fleet",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::load,
        .estimate = within(v.queue.load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md")});
   if (v.queue.stable) {
-    s.figures.push_back({.id = "mean_wait",
-                         .label = "mean wait",
-                         .unit = machine::Unit::seconds,
+    s.figures.push_back({.kind = FigureId::mean_wait,
                          .estimate = within(v.queue.mean_wait.base(), 0.5, 1.0, Basis::assumed,
                                             "docs/models/cluster.md"),
                          .formula = "M/G/c, service variation 3: coarse, a trace says more"});
@@ -202,37 +180,31 @@ machine::Section jobs_section(const JobsView& v) {
 }
 
 // What requests come to, and what is answered twice.
-void add_inference(machine::Section& s, const BatchView& v) {
+void add_inference(figures::Section& s, const BatchView& v) {
   constexpr const char* kInferencePage = "docs/models/serving.md";
   s.figures.push_back(
-      {.id = "accelerator_hours",
-       .label = "work of one run, in accelerator hours",
-       .unit = machine::Unit::count,
+      {.kind = FigureId::work_hours,
        .estimate = within(v.work.accelerator_hours, 0.3, 0.3, Basis::derived, kInferencePage),
        .formula = fmt::format("{} requests / {} a second x {} accelerators a replica",
                               significant(v.batch->inference->requests, 4),
                               significant(v.work.rate.base(), 3), v.work.devices)});
   s.figures.push_back(
-      {.id = "work_again",
-       .label = "of the time, what is lost with hosts and done again",
-       .unit = machine::Unit::ratio,
+      {.kind = FigureId::work_again,
        .estimate = within(1 - 1 / v.again, 0.5, 0.5, Basis::derived, kInferencePage),
        .formula = "a piece begins anew where its host fails or is taken back"});
 }
 
-machine::Section batch_section(const BatchView& v) {
-  machine::Section s{.layer = machine::Layer::cluster, .name = v.label};
+figures::Section batch_section(const BatchView& v) {
+  figures::Section s{.layer = figures::Layer::cluster, .name = v.label};
   if (!v.work.infeasible.empty()) {
     s.summary = "cannot run: " + v.work.infeasible;
     return s;
   }
-  s.summary = fmt::format("{} {} at once", grouped(static_cast<std::int64_t>(v.slots)),
+  s.summary = fmt::format("{} {} at once", grouped(static_cast<std::int64_t>(v.at_once)),
                           v.on_cores ? "cores" : "accelerators");
   if (v.batch->inference) add_inference(s, v);
   s.figures.push_back(
-      {.id = "duration",
-       .label = "time of one run",
-       .unit = machine::Unit::seconds,
+      {.kind = FigureId::duration,
        .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
        .formula =
            fmt::format("max(compute {}, read {}, write {}){}", brief(v.compute), brief(v.read),
@@ -246,47 +218,41 @@ machine::Section batch_section(const BatchView& v) {
 }
 
 // The account of a fleet: who holds what of it.
-machine::Section book_section(const Review& r, const machine::Fleet& fleet) {
+figures::Section book_section(const Review& r, const machine::Fleet& fleet) {
   const machine::FleetBook& book = r.book_of(fleet);
-  machine::Section s{.layer = machine::Layer::cluster, .name = fleet.fleet->name + " fleet"};
+  figures::Section s{.layer = figures::Layer::cluster, .name = fleet.fleet->name + " fleet"};
   s.summary =
       fmt::format("{} in service, {} spare", how_many(book.count, "node"), fleet.fleet->spares);
-  const auto count = [&](std::string id, std::string label, double nodes, std::string formula) {
-    s.figures.push_back({.id = std::move(id),
-                         .label = std::move(label),
-                         .unit = machine::Unit::count,
+  const auto count = [&](FigureId id, double nodes, std::string formula) {
+    s.figures.push_back({.kind = id,
                          .estimate = exact(nodes, Basis::derived, "docs/models/cluster.md"),
                          .formula = std::move(formula)});
   };
-  count("booked", "nodes that workloads hold", book.booked(),
+  count(FigureId::booked, book.booked(),
         fmt::format("{} all the time + {} in turn", significant(book.held(), 6),
                     significant(book.in_turn(), 6)));
   for (const machine::Booking& b : book.bookings) {
     s.figures.back().inputs.push_back(
         {label_of(r.design(), *b.workload),
          fmt::format("{} nodes, {} needed, {} of the time", significant(b.nodes, 4),
-                     significant(b.needed, 4), show(b.share, machine::Unit::ratio)),
+                     significant(b.needed, 4), show(b.share, figures::Unit::ratio)),
          b.given ? "the design" : "docs/models/cluster.md"});
   }
   if (book.over() > 0) {
-    count("over_booked", "nodes that are missing", book.over(), "");
+    count(FigureId::over_booked, book.over(), "");
   } else {
-    count("idle", "nodes that nobody holds", book.idle(), "");
+    count(FigureId::idle, book.idle(), "");
   }
-  s.figures.push_back({.id = "use",
-                       .label = "needed, of the nodes' time",
-                       .unit = machine::Unit::ratio,
+  s.figures.push_back({.kind = FigureId::use,
                        .estimate = exact(book.count > 0 ? book.used() / book.count : 0,
                                          Basis::derived, "docs/models/cluster.md"),
                        .formula = "sum of nodes needed x share of the time / nodes in service"});
   return s;
 }
 
-machine::Section mig_section(const MigView& v) {
-  machine::Section s{.layer = machine::Layer::cluster, .name = "slices of " + v.fleet->fleet->name};
-  s.figures.push_back({.id = "stranded",
-                       .label = "compute slices that no wanted profile can use",
-                       .unit = machine::Unit::ratio,
+figures::Section mig_section(const MigView& v) {
+  figures::Section s{.layer = figures::Layer::cluster, .name = "slices of " + v.fleet->fleet->name};
+  s.figures.push_back({.kind = FigureId::stranded,
                        .estimate = exact(v.packing.compute_stranded_share(), Basis::derived,
                                          "docs/models/cluster.md")});
   return s;
@@ -294,15 +260,15 @@ machine::Section mig_section(const MigView& v) {
 
 }  // namespace
 
-std::vector<machine::Section> storage_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> storage_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const machine::Tier& v : review.tiers())
     sections.push_back(tier_section(v, review.used_of(v), review.catalog()));
   return sections;
 }
 
-std::vector<machine::Section> cluster_sections(const Review& review) {
-  std::vector<machine::Section> sections;
+std::vector<figures::Section> cluster_sections(const Review& review) {
+  std::vector<figures::Section> sections;
   for (const machine::Fleet& f : review.fleets()) {
     if (!review.book_of(f).bookings.empty()) sections.push_back(book_section(review, f));
   }

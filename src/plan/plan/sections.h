@@ -16,18 +16,18 @@ inline std::string how_many(std::int64_t n, const char* noun) {
   return grouped(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-std::vector<machine::Section> compute_sections(const Review& review);
-std::vector<machine::Section> training_sections(
+std::vector<figures::Section> compute_sections(const Review& review);
+std::vector<figures::Section> training_sections(
     const Review& review);  // training, storage, failure
-std::vector<machine::Section> serving_sections(const Review& review);
-std::vector<machine::Section> cluster_sections(const Review& review);
-std::vector<machine::Section> pipeline_sections(const Review& review);
-std::vector<machine::Section> fabric_sections(const Review& review);
-std::vector<machine::Section> storage_sections(const Review& review);
-std::vector<machine::Section> facility_sections(const Review& review);
-std::vector<machine::Section> cost_sections(const Review& review);
+std::vector<figures::Section> serving_sections(const Review& review);
+std::vector<figures::Section> cluster_sections(const Review& review);
+std::vector<figures::Section> pipeline_sections(const Review& review);
+std::vector<figures::Section> fabric_sections(const Review& review);
+std::vector<figures::Section> storage_sections(const Review& review);
+std::vector<figures::Section> facility_sections(const Review& review);
+std::vector<figures::Section> cost_sections(const Review& review);
 
 // In the order of Layer.
-std::vector<machine::Section> all_sections(const Review& review);
+std::vector<figures::Section> all_sections(const Review& review);
 
 }  // namespace orrery::plan

@@ -12,9 +12,9 @@
 namespace orrery::plan {
 namespace {
 
-using machine::Section;
+using figures::Section;
 
-const Section& section_named(const std::vector<Section>& all, machine::Layer layer,
+const Section& section_named(const std::vector<Section>& all, figures::Layer layer,
                              std::string_view name) {
   for (const Section& s : all) {
     if (s.layer == layer && s.name == name) return s;
@@ -24,25 +24,24 @@ const Section& section_named(const std::vector<Section>& all, machine::Layer lay
   return none;
 }
 
-const machine::Figure& figure_of_section(const Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return f;
+figures::Number figure_of_section(const Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return number_of(f);
   }
   ADD_FAILURE() << "no figure " << id << " in " << s.name;
-  static const machine::Figure none;
-  return none;
+  return {};
 }
 
 bool has_figure(const Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return true;
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return true;
   }
   return false;
 }
 
 void expect_figure(const Section& s, std::string_view id, double value, double low, double high,
                    const std::string& formula) {
-  const machine::Figure& f = figure_of_section(s, id);
+  const figures::Number f = figure_of_section(s, id);
   const double slack = 1e-9 * std::fabs(value) + 1e-12;
   EXPECT_NEAR(f.estimate.value, value, slack) << id;
   EXPECT_NEAR(f.estimate.low, low, slack) << id;
@@ -75,7 +74,7 @@ Review stepping() {
 
 TEST(TrainingSection, RatesAndTimes) {
   const Review r = stepping();
-  const Section s = section_named(training_sections(r), machine::Layer::training, "pretrain");
+  const Section s = section_named(training_sections(r), figures::Layer::training, "pretrain");
   expect_figure(s, "step_time", 2.5, 2.25, 2.75, "sum of the parts below");
   const auto& inputs = figure_of_section(s, "step_time").inputs;
   ASSERT_EQ(inputs.size(), 2U) << "what takes no time is no part";
@@ -106,14 +105,14 @@ TEST(TrainingSection, WithoutKnownEndsOrParts) {
   r.trains[0].goodput_high = 0;
   r.trains[0].step.parts.clear();
   r.trains[0].step.memory = Bytes();
-  const Section s = section_named(training_sections(r), machine::Layer::training, "pretrain");
+  const Section s = section_named(training_sections(r), figures::Layer::training, "pretrain");
   const Estimate& e = figure_of_section(s, "run_time").estimate;
   EXPECT_NEAR(e.low / e.value, 0.9, 1e-9);
   EXPECT_NEAR(e.high / e.value, 1 + std::hypot(0.1, 1), 1e-9);
   EXPECT_EQ(s.limit, "");
   EXPECT_FALSE(has_figure(s, "memory"));
   r.trains[0].run_time = Seconds();
-  EXPECT_FALSE(has_figure(section_named(training_sections(r), machine::Layer::training, "pretrain"),
+  EXPECT_FALSE(has_figure(section_named(training_sections(r), figures::Layer::training, "pretrain"),
                           "run_time"));
   r.trains[0].infeasible = "too large";
   const auto all = training_sections(r);
@@ -123,7 +122,7 @@ TEST(TrainingSection, WithoutKnownEndsOrParts) {
 
 TEST(TrainingSection, OfACheckpoint) {
   Review r = stepping();
-  machine::SavePlan& k = *r.trains[0].checkpoint;
+  jobs::SavePlan& k = *r.trains[0].checkpoint;
   r.trains[0].parameters = 7e9;
   k.size = gigabytes(98);
   k.files = 1234567;
@@ -149,7 +148,7 @@ TEST(TrainingSection, OfACheckpoint) {
   k.exposure.loss_per_save = 0.02;
   k.host_memory = gigabytes(32);
   const auto section = [&] {
-    return section_named(training_sections(r), machine::Layer::storage, "pretrain checkpoint");
+    return section_named(training_sections(r), figures::Layer::storage, "pretrain checkpoint");
   };
   Section s = section();
   EXPECT_EQ(s.summary, significant(1234567, 6) + " files of 960 ranks, asynchronous");
@@ -158,7 +157,7 @@ TEST(TrainingSection, OfACheckpoint) {
   expect_figure(s, "write_time", 20, 15, 25,
                 "max(servers 10 s, node network 4 s, serialise 3 s) + nodes with more to write, "
                 "alone, 200 ms + metadata 1 s + commit 2 s");
-  EXPECT_EQ(figure_of_section(s, "write_time").label, "until safe on hot");
+  EXPECT_EQ(figure_of_section(s, "write_time").label, "until a save is safe, on hot");
   expect_figure(s, "stall", 6, 4.5, 7.5, "snapshot 1 s + wait 2 s + interference 3 s");
   expect_figure(s, "interval", 1800, 1350, 2250, "optimum for exponential failures");
   expect_figure(s, "restore_time", 8, 6, 10, "max(servers 7 s, node network 5 s)");
@@ -172,7 +171,7 @@ TEST(TrainingSection, OfACheckpoint) {
   s = section();
   EXPECT_EQ(figure_of_section(s, "write_time").formula,
             "max(servers 10 s, node network 4 s, serialise 3 s) + metadata 1 s + commit 2 s");
-  EXPECT_EQ(figure_of_section(s, "write_time").label, "until safe on " + k.first->label);
+  EXPECT_EQ(figure_of_section(s, "write_time").label, "until a save is safe, on " + k.first->label);
   EXPECT_EQ(figure_of_section(s, "stall").formula, "the whole write");
   EXPECT_EQ(figure_of_section(s, "interval").formula,
             "optimum for exponential failures, not before the drain ends");
@@ -183,7 +182,7 @@ TEST(TrainingSection, OfACheckpoint) {
 
 TEST(TrainingSection, OfTheDataItReads) {
   Review r = stepping();
-  machine::FeedPlan& f = r.trains[0].feed;
+  jobs::FeedPlan& f = r.trains[0].feed;
   ASSERT_TRUE(f.known);
   f.sample = kilobytes(32);
   f.object = megabytes(64);
@@ -194,7 +193,7 @@ TEST(TrainingSection, OfTheDataItReads) {
   f.loader.demand_samples_per_s = 456.7;
   f.loader.limit = storage::LoaderLimit::device_copy;
   f.moving_cores = 0.009;
-  Section s = section_named(training_sections(r), machine::Layer::storage, "pretrain data");
+  Section s = section_named(training_sections(r), figures::Layer::storage, "pretrain data");
   EXPECT_EQ(s.summary, "read from hot, 32 kB a sample, 64 MB an object");
   expect_figure(s, "read_rate", 12e9, 12e9 * 0.9, 12e9 * 1.1, "batch 960 x 32 kB / 2.5 s");
   expect_figure(s, "accelerator_utilisation", 0.8, 0.76, 0.8,
@@ -205,7 +204,7 @@ TEST(TrainingSection, OfTheDataItReads) {
   EXPECT_FALSE(has_figure(s, "moving_cores"));
   f.moving_cores = 2;
   f.loader.decode_samples_per_s = 789.1;
-  s = section_named(training_sections(r), machine::Layer::storage, "pretrain data");
+  s = section_named(training_sections(r), figures::Layer::storage, "pretrain data");
   EXPECT_NE(figure_of_section(s, "accelerator_utilisation")
                 .formula.find("the cores that decode and move them " + count_to_brief(789.1, 3)),
             std::string::npos);
@@ -221,7 +220,7 @@ TEST(TrainingSection, OfTheDataItReads) {
 TEST(TrainingSection, OfItsFailures) {
   Review r = stepping();
   TrainView& t = r.trains[0];
-  machine::FailurePlan& f = t.failure;
+  jobs::FailurePlan& f = t.failure;
   f.mtbf = hours(18);
   f.rate_low = 0.5;
   f.rate_high = 3;
@@ -244,7 +243,7 @@ TEST(TrainingSection, OfItsFailures) {
   t.shares.lost_work = 0.006;
   t.shares.restarting = 0.007;
   t.checkpoint->restore.total = seconds(20);
-  Section s = section_named(training_sections(r), machine::Layer::failure, "pretrain");
+  Section s = section_named(training_sections(r), figures::Layer::failure, "pretrain");
   EXPECT_EQ(s.summary, "120 hosts, 3 more that can take over");
   expect_figure(s, "mtbf", 64800, 21600, 129600,
                 "1 / (120 hosts x 4.62 failures per 1000 host-days + 200 of switches and power "
@@ -264,13 +263,13 @@ TEST(TrainingSection, OfItsFailures) {
   f.shared_rate = PerSecond();
   t.run_time = f.mtbf * 0.0099;
   t.contention = 0;
-  s = section_named(training_sections(r), machine::Layer::failure, "pretrain");
+  s = section_named(training_sections(r), figures::Layer::failure, "pretrain");
   expect_figure(s, "mtbf", 64800, 64800, 64800,
                 "1 / (120 hosts x 4.62 failures per 1000 host-days)");
   EXPECT_FALSE(has_figure(s, "interruptions")) << "fewer than one run in a hundred";
   EXPECT_EQ(s.limit, "waiting for data, 2 % of the time");
   t.run_time = f.mtbf * 0.25;
-  s = section_named(training_sections(r), machine::Layer::failure, "pretrain");
+  s = section_named(training_sections(r), figures::Layer::failure, "pretrain");
   const double alone = std::exp(1.2816);
   EXPECT_NEAR(figure_of_section(s, "interruptions").estimate.high, 0.25 * alone, 1e-9);
 }
@@ -297,13 +296,13 @@ TEST(ServingSection, SpeedAndSize) {
   v.output_tokens_per_s = 5000;
   r.cost.annual = usd(876000);
   r.cost.accelerators = 100;
-  Section s = section_named(serving_sections(r), machine::Layer::serving, "chat");
+  Section s = section_named(serving_sections(r), figures::Layer::serving, "chat");
   expect_figure(s, "ttft", 0.1, 0.07, 0.13, "");
   expect_figure(s, "ttft_p99", 0.4, 0.24, 0.56, "");
   expect_figure(s, "tpot", 0.02, 0.016, 0.024, "");
   expect_figure(s, "tpot_p99", 0.03, 0.03 * 0.74, 0.03 * 1.26, "");
   expect_figure(s, "latency_p99", 6, 4.2, 7.8, "");
-  expect_figure(s, "capacity", 12.3456, 12.3456 * 0.8, 12.3456 * 1.2,
+  expect_figure(s, "replica_capacity", 12.3456, 12.3456 * 0.8, 12.3456 * 1.2,
                 "812.3 in, 98.77 out; " + std::string(to_text(v.bound)));
   expect_figure(s, "replicas_needed", 15.2, 13, 19, "150 a second at peak / (12.3 x 0.8)");
   expect_figure(s, "accelerators", 64, 64, 64, "16 replicas x 4, of 64 there");
@@ -318,16 +317,16 @@ TEST(ServingSection, SpeedAndSize) {
   v.dark = 0.001;
   v.devices_per_replica = 1;
   v.output_tokens_per_s = 0;
-  s = section_named(serving_sections(r), machine::Layer::serving, "chat");
+  s = section_named(serving_sections(r), figures::Layer::serving, "chat");
   EXPECT_EQ(figure_of_section(s, "availability").formula,
             "its site is without power for " + brief(years(0.001)) + " a year");
   EXPECT_NE(s.summary.find(", 1 accelerator a replica, "), std::string::npos);
   EXPECT_FALSE(has_figure(s, "usd_per_mtoken"));
   v.error = 0.7;
-  s = section_named(serving_sections(r), machine::Layer::serving, "chat");
+  s = section_named(serving_sections(r), figures::Layer::serving, "chat");
   EXPECT_NEAR(figure_of_section(s, "ttft").estimate.low, 0.01, 1e-12) << "nine tenths at the most";
   v.infeasible = "too large";
-  s = section_named(serving_sections(r), machine::Layer::serving, "chat");
+  s = section_named(serving_sections(r), figures::Layer::serving, "chat");
   EXPECT_EQ(s.summary, "cannot be served: too large");
   EXPECT_TRUE(s.figures.empty());
 }
@@ -348,7 +347,7 @@ TEST(ServingSection, WhereUsersGoWhenASiteIsLost) {
   to.ttft_p99 = milliseconds(700);
   to.latency_p99 = seconds(9);
   v.failover->refused = PerSecond(20);
-  const Section s = section_named(serving_sections(r), machine::Layer::serving, v.label);
+  const Section s = section_named(serving_sections(r), figures::Layer::serving, v.label);
   expect_figure(s, "failover_served", 0.75, 0.6, 0.75,
                 "us-west: 60 a second, 9.5 replicas needed of 11");
   expect_figure(s, "availability_alone", 0.98, 0.98 * 0.999, 0.98, "");
@@ -358,7 +357,7 @@ TEST(ServingSection, WhereUsersGoWhenASiteIsLost) {
   expect_figure(s, "failover_latency_p99", 9, 6.3, 11.7, way);
   expect_figure(s, "failover_bytes", 1e9, 0.7e9, 1.3e9, "");
   v.failover->to.clear();
-  const Section alone = section_named(serving_sections(r), machine::Layer::serving, v.label);
+  const Section alone = section_named(serving_sections(r), figures::Layer::serving, v.label);
   EXPECT_EQ(figure_of_section(alone, "failover_served").formula,
             "no other zone has a way and room");
   EXPECT_FALSE(has_figure(alone, "failover_load"));
@@ -376,7 +375,7 @@ TEST(ClusterSection, QueuesBatchesAndBooks) {
   r.ledger.fleets[0].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 100, .needed = 90, .given = true},
       {.workload = &r.design().workloads[2], .nodes = 5, .needed = 4, .share = 0.5}};
-  Section s = section_named(cluster_sections(r), machine::Layer::cluster, "group");
+  Section s = section_named(cluster_sections(r), figures::Layer::cluster, "group");
   EXPECT_EQ(s.summary, "1.71 accelerators a job on average, up to 8");
   expect_figure(s, "load", 0.5, 0.45, 0.55, "");
   expect_figure(s, "mean_wait", 60, 30, 120,
@@ -384,7 +383,7 @@ TEST(ClusterSection, QueuesBatchesAndBooks) {
   expect_figure(s, "clean_hold", 100, 70, 130, "before it comes to the queue");
   expect_figure(s, "clean_ratio", 0.8, 0.72, 0.88, "");
   EXPECT_EQ(s.limit, "");
-  const Section book = section_named(cluster_sections(r), machine::Layer::cluster, "train fleet");
+  const Section book = section_named(cluster_sections(r), figures::Layer::cluster, "train fleet");
   EXPECT_EQ(book.summary, "127 nodes in service, 0 spare");
   expect_figure(book, "booked", 105, 105, 105, "100 all the time + 5 in turn");
   EXPECT_EQ(figure_of_section(book, "booked").inputs[1].value,
@@ -392,24 +391,24 @@ TEST(ClusterSection, QueuesBatchesAndBooks) {
   expect_figure(book, "idle", 22, 22, 22, "");
   EXPECT_NEAR(figure_of_section(book, "use").estimate.value, 92 / 127.0, 1e-12);
   j.queue.stable = false;
-  s = section_named(cluster_sections(r), machine::Layer::cluster, "group");
+  s = section_named(cluster_sections(r), figures::Layer::cluster, "group");
   EXPECT_EQ(s.limit, "more work arrives than the fleet can do");
   EXPECT_FALSE(has_figure(s, "mean_wait"));
   r.ledger.fleets[0].bookings[0].nodes = 130;
-  const Section over = section_named(cluster_sections(r), machine::Layer::cluster, "train fleet");
+  const Section over = section_named(cluster_sections(r), figures::Layer::cluster, "train fleet");
   expect_figure(over, "over_booked", 8, 8, 8, "");
 }
 
 TEST(ClusterSection, WhatBindsABatch) {
   Review r = lab_review("fraud-cpu");
   BatchView& b = r.batches[0];
-  b.slots = 3072;
+  b.at_once = 3072;
   b.compute = hours(2);
   b.read = hours(1);
   b.write = minutes(30);
   b.duration = hours(2);
   const auto section = [&] {
-    return section_named(cluster_sections(r), machine::Layer::cluster, "retrain");
+    return section_named(cluster_sections(r), figures::Layer::cluster, "retrain");
   };
   EXPECT_EQ(section().summary, "3,072 cores at once");
   expect_figure(section(), "duration", 7200, 5760, 9360,

@@ -11,14 +11,14 @@
 namespace orrery::plan::section_tests {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 struct Told {
   Review review;
   Verdict verdict;
 
   Estimate of(Layer layer, std::string_view id, std::string_view section = {}) const {
-    const machine::Figure* f = verdict.figure(layer, id, section);
+    const figures::Figure* f = verdict.figure(layer, id, section);
     EXPECT_NE(f, nullptr) << id << " of " << section;
     return f ? f->estimate : Estimate{};
   }

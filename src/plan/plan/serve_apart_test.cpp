@@ -6,10 +6,12 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "model/machine/serve_job.h"
+#include "layers/serving/disaggregated.h"
+#include "model/jobs/apart_size.h"
+#include "model/jobs/request_shape.h"
+#include "model/jobs/serving_query.h"
 #include "plan/plan/lab_fixture.h"
 #include "plan/plan/serve_sizing.h"
-#include "layers/serving/disaggregated.h"
 
 namespace orrery::plan {
 namespace {
@@ -31,15 +33,14 @@ const std::string kNodes = "node: dgx-h100, count: 8";
 
 struct Apart {
   explicit Apart(const Review& r, std::optional<int> prefill = {}) : v(r.serves.at(0)) {
-    machine::ServingQuery q = serving_query(v, r.models());
+    jobs::ServingQuery q = v.query;
     q.split.tp = v.devices_per_replica;
     replica = replica_of(r.models(), q).value();
     device.emplace(serving_costs(r.models(), q));
     costs = serving_source(*device);
     link = gbits_per_s(400) * v.devices_per_replica;
-    size = machine::apart_size(replica, costs, v.request,
-                               machine::target_of(*v.serve, v.request.output), link,
-                               {.peak = v.peak, .prefill = prefill, .load = 0.8});
+    size = jobs::apart_size(replica, costs, v.request, jobs::target_of(*v.serve, v.request.output),
+                            link, {.peak = v.peak, .prefill = prefill, .load = 0.8});
   }
   serving::DisaggregatedPoint at(double concurrency) const {
     return disaggregated_loop({.replica = replica, .costs = costs, .replicas = size.prefill},
@@ -58,7 +59,7 @@ struct Apart {
   std::optional<machine::Costs> device;
   serving::ServingCosts costs;
   BytesPerSecond link;
-  machine::ApartSize size;
+  jobs::ApartSize size;
 };
 
 // Waits have an exponential tail of ln 100 means, prompts are as long as their p99, and what is

@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "core/base/probability.h"
-#include "model/machine/serve_job.h"
+#include "model/figures/assumptions.h"
+#include "model/jobs/serving_query.h"
 
 namespace orrery::plan {
 namespace {
 
-constexpr int kLargestTp = 8;
-// A failed replica is back on another node within this time: assumed.
-constexpr Seconds kReplicaBack = minutes(10);
+using figures::assumptions::kReplicaBack;
 // Halves round up, whatever the last bit of a share says.
 constexpr double kRounding = 1e-9;
 
@@ -26,39 +25,19 @@ double hosts_of(const ServeView& v, double replicas) {
 double spare_hosts(const ServeView& v, double replicas) {
   const double replicas_per_host = replicas / hosts_of(v, replicas);
   return std::max(0.0,
-                  std::floor((replicas - v.replicas_needed * kReplicaLoad) / replicas_per_host));
+                  std::floor((replicas - v.replicas_needed * figures::assumptions::kReplicaLoad) /
+                             replicas_per_host));
 }
 
 double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
   // Too few for the peak before anything fails: never enough.
-  if (replicas < v.replicas_needed * kReplicaLoad - kRounding) return 0;
+  if (replicas < v.replicas_needed * figures::assumptions::kReplicaLoad - kRounding) return 0;
   const double hosts_down = hosts_of(v, replicas) * (host_rate * kReplicaBack);
   // A host takes all its replicas with it; the service holds while the rest carries the peak.
   return 1 - poisson_above(static_cast<std::int64_t>(spare_hosts(v, replicas)), hosts_down);
 }
 
 }  // namespace
-
-machine::ServingQuery serving_query(const ServeView& v, const machine::Models& models) {
-  return machine::serving_query(models, *v.serve, *v.model, *v.fleet, v.request);
-}
-
-int widest_split(const ServeView& v) {
-  const bool alone = v.fleet->host != nullptr || v.fleet->slice() != nullptr;
-  return alone ? 1 : std::min(kLargestTp, v.fleet->node.part.accelerators);
-}
-
-double replicas_here(const ServeView& v, int replicas) {
-  return std::max(1.0, std::floor(replicas * v.share + 0.5 + kRounding));
-}
-
-std::optional<double> replicas_given(const ServeView& v) {
-  if (!v.serve->zones.empty() && v.serve->zones[v.zone].replicas) {
-    return *v.serve->zones[v.zone].replicas;
-  }
-  const std::optional<int> given = design::most_replicas(*v.serve);
-  return given ? std::optional(replicas_here(v, *given)) : std::nullopt;
-}
 
 double replicas_when_short(const ServeView& v) {
   const double lost = (spare_hosts(v, v.replicas) + 1) / hosts_of(v, v.replicas);

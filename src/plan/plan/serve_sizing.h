@@ -6,23 +6,11 @@
 
 #include <optional>
 
+#include "model/figures/assumptions.h"
 #include "plan/plan/serve_view.h"
 
 namespace orrery::plan {
 
-// A replica is loaded to this share of what it serves within the objective.
-inline constexpr double kReplicaLoad = 0.8;
-
-// The question to the serving model, with its tensor split left to the caller.
-machine::ServingQuery serving_query(const ServeView& view, const machine::Models& models);
-// The largest tensor split that a node of the fleet holds.
-int widest_split(const ServeView& view);
-
-// Of a service's replicas, those of this zone: by its share of the traffic, at least one.
-double replicas_here(const ServeView& view, int replicas);
-
-// As the design says: of the zone, or of the service; none where it does not.
-std::optional<double> replicas_given(const ServeView& view);
 // That are left when one host more is down than stand by.
 double replicas_when_short(const ServeView& view);
 

@@ -161,27 +161,27 @@ TEST(ServeSizing, AZoneHasItsShare) {
                {0.01, 20, 1}, {0.35, 20, 7}, {0.33, 4, 1}, {0.4, 4, 2}};
   for (const auto& c : cases) {
     v.share = c.share;
-    EXPECT_EQ(replicas_here(v, c.all), c.here) << c.share << " of " << c.all;
+    EXPECT_EQ(v.replicas_here(c.all), c.here) << c.share << " of " << c.all;
   }
 }
 
 TEST(ServeSizing, ReplicasAreGivenByTheZoneOrTheService) {
   const Review& r = lab_review("chatbot-zones");
-  EXPECT_EQ(replicas_given(r.serves[0]), 11);
+  EXPECT_EQ(r.serves[0].replicas_given(), 11);
   EXPECT_EQ(replicas_path(r.serves[0]), "workloads[0].serve.zones[0].replicas");
   EXPECT_EQ(replicas_path(r.serves[1]), "workloads[0].serve.zones[1].replicas");
-  EXPECT_EQ(replicas_given(r.serves[2]), 7) << "a share of 0.35 of twenty";
+  EXPECT_EQ(r.serves[2].replicas_given(), 7) << "a share of 0.35 of twenty";
   EXPECT_EQ(replicas_path(r.serves[2]), "workloads[0].serve.replicas");
   ServeView v = r.serves[2];
   design::Serve own = *v.serve;
   v.serve = &own;
   own.replicas.reset();
-  EXPECT_EQ(replicas_given(v), std::nullopt);
+  EXPECT_EQ(v.replicas_given(), std::nullopt);
   own.autoscale = design::Autoscale{.min = 4, .max = 40, .target = 8};
-  EXPECT_EQ(replicas_given(v), 14);
+  EXPECT_EQ(v.replicas_given(), 14);
   EXPECT_EQ(replicas_path(v), "workloads[0].serve.autoscale.max");
   own.zones[2].replicas = 3;
-  EXPECT_EQ(replicas_given(v), 3);
+  EXPECT_EQ(v.replicas_given(), 3);
   EXPECT_EQ(replicas_path(v), "workloads[0].serve.zones[2].replicas");
   own.zones.clear();
   EXPECT_EQ(replicas_path(v), "workloads[0].serve.autoscale.max");
@@ -190,19 +190,19 @@ TEST(ServeSizing, ReplicasAreGivenByTheZoneOrTheService) {
 
 TEST(ServeSizing, ASplitIsNoWiderThanANodeAndEight) {
   ServeView v = lab_review("inference-pod").serves.at(0);
-  EXPECT_EQ(widest_split(v), 8);
+  EXPECT_EQ(v.widest_split(), 8);
   machine::Fleet fleet = *v.fleet;
   v.fleet = &fleet;
   fleet.node.part.accelerators = 72;
-  EXPECT_EQ(widest_split(v), 8);
+  EXPECT_EQ(v.widest_split(), 8);
   fleet.node.part.accelerators = 4;
-  EXPECT_EQ(widest_split(v), 4);
+  EXPECT_EQ(v.widest_split(), 4);
   const catalog::MigProfile half;
   fleet.slices = {{.profile = &half, .each = 2}};
-  EXPECT_EQ(widest_split(v), 1);
+  EXPECT_EQ(v.widest_split(), 1);
   fleet.slices.clear();
   fleet.host = std::make_shared<const catalog::Accelerator>();
-  EXPECT_EQ(widest_split(v), 1);
+  EXPECT_EQ(v.widest_split(), 1);
 }
 
 TEST(ServeSizing, AcceleratorsAndReplicasOnThem) {

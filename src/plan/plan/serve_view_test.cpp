@@ -8,7 +8,9 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "model/machine/serve_job.h"
+#include "model/jobs/autoscale.h"
+#include "model/jobs/request_shape.h"
+#include "model/jobs/serving_query.h"
 #include "plan/plan/lab_fixture.h"
 #include "plan/plan/serve_sizing.h"
 
@@ -156,11 +158,11 @@ TEST(PlainService, RunsOnTheNodesItAsksFor) {
 struct Asked {
   explicit Asked(const Review& r)
       : v(r.serves.at(0)),
-        q(serving_query(v, r.models())),
+        q(v.query),
         device(costs_of(r)),
         costs(serving_source(device)),
         replica(replica_of(r.models(), q).value()),
-        target(machine::target_of(*v.serve, v.request.output)) {}
+        target(jobs::target_of(*v.serve, v.request.output)) {}
   machine::Costs costs_of(const Review& r) {
     q.split.tp = v.devices_per_replica;
     return serving_costs(r.models(), q);
@@ -179,7 +181,7 @@ struct Asked {
   }
 
   const ServeView& v;
-  machine::ServingQuery q;
+  jobs::ServingQuery q;
   machine::Costs device;
   serving::ServingCosts costs;
   serving::Replica replica;
@@ -209,7 +211,7 @@ TEST(TransformerService, AnswersAtItsShareOfThePeak) {
   const serving::ServingPoint most = capacity(a.replica, v.request, a.target, a.costs);
   EXPECT_EQ(v.capacity_per_replica, most.requests);
   EXPECT_EQ(v.bound, most.bound);
-  EXPECT_EQ(v.kv_tokens, a.replica.memory.kv_tokens);
+  EXPECT_EQ(v.replica.memory.kv_tokens, a.replica.memory.kv_tokens);
   EXPECT_EQ(v.devices_per_replica, 1);
   EXPECT_EQ(v.replicas_needed, std::ceil(60 / (most.requests.base() * 0.8)));
   expect_at(v, a.carrying(PerSecond(60.0 / 7), most.concurrency));
@@ -256,7 +258,7 @@ TEST(TransformerService, EndsWithinItsBound) {
 TEST(TransformerService, FollowsTheLoadOfTheDay) {
   const Review r = served(kSmall + "autoscale: { min: 3, max: 40, target: 3 }, " + kTalk);
   const Asked a(r);
-  const double each = machine::rate_in_flight(a.replica, a.v.request, 3, a.costs).base();
+  const double each = jobs::rate_in_flight(a.replica, a.v.request, 3, a.costs).base();
   double sum = 0, peak = 0;
   for (const double hour : a.v.day) {
     const double called = std::clamp(std::ceil(hour / each), 3.0, 40.0);
@@ -277,8 +279,8 @@ TEST(TransformerService, WithAdaptersTellsTheirSlots) {
   ASSERT_TRUE(a.v.feasible()) << a.v.infeasible;
   ASSERT_TRUE(a.v.adapters.adapters.any());
   const serving::ServingPoint most = capacity(a.replica, a.v.request, a.target, a.costs);
-  const machine::AdapterView there =
-      machine::adapter_view(a.replica, a.carrying(PerSecond(30), most.concurrency), a.v.request);
+  const jobs::AdapterView there =
+      jobs::adapter_view(a.replica, a.carrying(PerSecond(30), most.concurrency), a.v.request);
   EXPECT_NEAR(a.v.adapters.slots.loads / there.slots.loads, 1, 0.01);
   EXPECT_NEAR(a.v.adapters.wait / there.wait, 1, 0.02);
 }

@@ -62,7 +62,7 @@ TEST(ServingSectionEdges, OfAnIndex) {
   // 37.125 reads in three hops are 12.375 each, to three digits.
   EXPECT_EQ(hand_figure(sections, "retrieval").formula.find("3 hops, the slowest of 12.4 reads"),
             0U);
-  const machine::Figure reads = hand_figure(sections, "retrieval_reads");
+  const figures::Number reads = hand_figure(sections, "retrieval_reads");
   EXPECT_NEAR(reads.estimate.value, v.peak.base() * 37.125, 1e-6);
   EXPECT_EQ(reads.estimate.low, reads.estimate.high);
 }
@@ -76,7 +76,7 @@ TEST(ServingSectionEdges, OfAKvTier) {
     EXPECT_TRUE(r.serves.at(0).feasible()) << r.serves[0].infeasible;
     return hand_figure(serving_sections(r), "kv_tier_rate");
   };
-  const machine::Figure f = rate("tp: 4", 8);
+  const figures::Number f = rate("tp: 4", 8);
   EXPECT_EQ(f.label, "what a replica reads of its KV tier, fast");
   EXPECT_NEAR(f.estimate.value, 40e9 / 8, 1);
   expect_ends(f, 0.3, 0.3);
@@ -89,7 +89,7 @@ TEST(ServingSectionEdges, OfAKvTier) {
   EXPECT_EQ(hand_figure(sections, "kv_tier_rate").id, "");
   EXPECT_EQ(hand_figure(sections, "ttft").id, "") << "no tokens";
   EXPECT_EQ(hand_figure(sections, "load_time").id, "") << "nor weights to load";
-  EXPECT_EQ(hand_figure(sections, "capacity").formula, "");
+  EXPECT_EQ(hand_figure(sections, "replica_capacity").formula, "");
   EXPECT_EQ(sections.at(0).limit, "matrix work");
   EXPECT_EQ(sections[0].summary.find("plain network on "), 0U);
   EXPECT_NEAR(hand_figure(sections, "inbound").estimate.value, 10e6, 1e-3);
@@ -115,7 +115,7 @@ TEST(ServingSectionEdges, OnHostsAndSlices) {
       spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken + " }", "cpu-2s-server");
   ASSERT_TRUE(cores.serves.at(0).feasible()) << cores.serves[0].infeasible;
   const auto sections = serving_sections(cores);
-  EXPECT_EQ(hand_figure(sections, "accelerators").label, "hosts used");
+  EXPECT_EQ(hand_figure(sections, "accelerators").label, "accelerators used, hosts");
   EXPECT_NE(sections.at(0).summary.find(", 1 host a replica, "), std::string::npos)
       << sections[0].summary;
   const Review sliced =
@@ -180,12 +180,12 @@ TEST(ServingSectionEdges, OfACascadeToTheDigit) {
   EXPECT_NEAR(hand_figure(sections, "usd_per_kanswer").estimate.value, 12.345 + 0.12345 * 123.45,
               1e-9);
   expect_ends(hand_figure(sections, "usd_per_kanswer"), 0.35, 0.45);
-  const machine::Figure alone = hand_figure(sections, "usd_per_kanswer_alone");
+  const figures::Number alone = hand_figure(sections, "usd_per_kanswer_alone");
   // 7,901.2 a second of which a replica carries 0.4: 19,753.
   EXPECT_EQ(alone.formula, "19750 replicas for this service's peak");
   EXPECT_NEAR(alone.estimate.value, 19753 * 10.0, 1e-6);
   expect_ends(alone, 0.35, 0.45);
-  EXPECT_EQ(alone.label, "were all of them answered by 'big'");
+  EXPECT_EQ(alone.label, "cost of a thousand answers of the larger model alone, big");
 }
 
 TEST(ServingSectionEdges, AQualityOfItsOwn) {
@@ -194,14 +194,14 @@ TEST(ServingSectionEdges, AQualityOfItsOwn) {
         spoken_service("tp: 1, replicas: 4, " + said + "arrivals: { " + kSpoken + " }");
     return hand_figure(serving_sections(r), "quality");
   };
-  const machine::Figure told = quality("quality: 0.7, quality_source: a test, ");
+  const figures::Number told = quality("quality: 0.7, quality_source: a test, ");
   EXPECT_EQ(told.estimate.value, 0.7);
   EXPECT_EQ(told.estimate.low, 0.7);
   EXPECT_EQ(told.estimate.high, 0.7);
   EXPECT_EQ(told.formula, "a test");
   EXPECT_EQ(told.estimate.reference, "a test");
   EXPECT_EQ(told.estimate.basis, Basis::given);
-  const machine::Figure bare = quality("quality: 0.7, ");
+  const figures::Number bare = quality("quality: 0.7, ");
   EXPECT_EQ(bare.estimate.reference, "the design, without a source");
   EXPECT_EQ(bare.estimate.basis, Basis::assumed);
 }
@@ -242,8 +242,8 @@ TEST(ServingSectionEdges, UsersThatGoToTwoZones) {
 TEST(ServingSectionEdges, WeightsOfAReplica) {
   const Review kept =
       spoken_service("tp: 1, replicas: 4, weights_tier: fast, arrivals: { " + kSpoken + " }");
-  const machine::Figure f = hand_figure(serving_sections(kept), "load_time");
-  EXPECT_EQ(f.label, "weights of a replica from fast");
+  const figures::Number f = hand_figure(serving_sections(kept), "load_time");
+  EXPECT_EQ(f.label, "time to load a replica's weights, from fast");
   expect_ends(f, 0.2, 1);
   Review r = kept;
   auto m = std::make_shared<machine::Machine>(*r.machine);

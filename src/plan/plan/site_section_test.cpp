@@ -14,18 +14,17 @@
 namespace orrery::plan {
 namespace {
 
-const machine::Figure& site_figure(const machine::Section& s, std::string_view id) {
-  for (const machine::Figure& f : s.figures) {
-    if (f.id == id) return f;
+figures::Number site_figure(const figures::Section& s, std::string_view id) {
+  for (const figures::Figure& f : s.figures) {
+    if (f.id() == id) return number_of(f);
   }
   ADD_FAILURE() << id;
-  static const machine::Figure none;
-  return none;
+  return {};
 }
 
-void expect_range(const machine::Section& s, std::string_view id, double value, double low,
+void expect_range(const figures::Section& s, std::string_view id, double value, double low,
                   double high, const std::string& formula) {
-  const machine::Figure& f = site_figure(s, id);
+  const figures::Number f = site_figure(s, id);
   EXPECT_NEAR(f.estimate.value, value, 1e-9 * std::fabs(value)) << id;
   EXPECT_NEAR(f.estimate.low, low, 1e-9 * std::fabs(value)) << id;
   EXPECT_NEAR(f.estimate.high, high, 1e-9 * std::fabs(value)) << id;
@@ -56,13 +55,13 @@ TEST(SiteSection, PowerRacksAndTheYear) {
   v.cdu->flow_l_per_min = 2000;
   v.cdu->units_installed = 3;
   v.cdu->water_class = "w17";
-  machine::Section s = facility_sections(r).at(0);
+  figures::Section s = facility_sections(r).at(0);
   expect_range(s, "it_nameplate", 1.4e6, 1.4e6 * 0.97, 1.4e6 * 1.03,
                "fleets 1.2 MW + networks 150 kW + storage 50 kW");
   ASSERT_EQ(site_figure(s, "node_mean_train").inputs.size(), 1U) << "phases that take time";
   EXPECT_EQ(site_figure(s, "node_mean_train").inputs[0].value, "25 % of the time at 8 kW");
   // Half of 0.2 over 1.25: 8 %.
-  expect_range(s, "draw_peak", 1.75e6, 1.61e6, 1.89e6, "1.4 MW x 1.25 of 2 MW");
+  expect_range(s, "draw_nameplate", 1.75e6, 1.61e6, 1.89e6, "1.4 MW x 1.25 of 2 MW");
   const Estimate& fit = site_figure(s, "nodes_that_fit").estimate;
   EXPECT_EQ(fit.value, 101);
   EXPECT_EQ(fit.low, 92) << "92.92 in whole nodes";
@@ -108,7 +107,7 @@ TEST(SiteSection, PowerUnitsPlantsAndOutages) {
   catalog::SiteHours weather;
   weather.dry_c = {20, 45};
   v.weather = &weather;
-  const machine::Section s = facility_sections(r).at(0);
+  const figures::Section s = facility_sections(r).at(0);
   expect_range(s, "pdu_load_train", 0.408, 0.408, 0.408, "1 rack on 100 kW");
   // Two outages a year of half an hour, less ten minutes of battery at half load.
   const double dark = 2 * 1800 * std::exp(-600.0 / 1800);
@@ -134,7 +133,7 @@ TEST(VerdictText, CountsWhatIsBrokenAndMissed) {
     errors += f.severity == Severity::error ? 1 : 0;
     warnings += f.severity == Severity::warning ? 1 : 0;
   }
-  for (const machine::GoalOutcome& g : v.goals) met += g.met ? 1 : 0;
+  for (const figures::GoalOutcome& g : v.goals) met += g.met ? 1 : 0;
   ASSERT_EQ(errors, 1U);
   const std::string start = "The design does not pass: 1 rule broken, " + std::to_string(warnings) +
                             " warning" + (warnings == 1 ? "" : "s") + ", " + std::to_string(met) +
@@ -142,7 +141,7 @@ TEST(VerdictText, CountsWhatIsBrokenAndMissed) {
   EXPECT_EQ(v.summary.find(start), 0U) << v.summary;
   EXPECT_EQ(v.design, "superpod-h100-4su");
   EXPECT_EQ(v.version, "1");
-  EXPECT_TRUE(std::ranges::is_sorted(v.sections, {}, &machine::Section::layer));
+  EXPECT_TRUE(std::ranges::is_sorted(v.sections, {}, &figures::Section::layer));
   const Verdict fine = verdict_of(lab_review("fraud-cpu"), {.spends = false, .insist = false});
   EXPECT_EQ(fine.summary.find("The design passes: 0 rules broken, "), 0U) << fine.summary;
 }
@@ -214,7 +213,7 @@ TEST(WorkEdits, NodesThatABatchNeedsInTime) {
   Review r =
       edited_review("fraud-cpu", {{"site.power", "900 kW"}, {"workloads[0].batch.tasks", "6000"}});
   BatchView& b = r.batches[0];
-  b.slots = 3072;
+  b.at_once = 3072;
   b.compute = hours(6);
   b.read = hours(1);
   b.bound = hours(4);

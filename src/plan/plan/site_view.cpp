@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "layers/facility/climate.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::plan {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 // The usual chain where a site declares none, utility side first.
 constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-conversion",
                                        "pdu-transformer", "busway"};
-// Of the time of a node that serves, queues or batches hold: serving nodes wait on memory. Assumed.
-constexpr double kServingMemoryShare = 0.5;
+using figures::assumptions::kPueOverheadSpread;
+using figures::assumptions::kServingMemoryShare;
 constexpr Seconds kYear = years(1);
 constexpr double kInStep = 0.99;
 
@@ -52,7 +53,7 @@ std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& 
                                                .memory = t.step.memory_share,
                                                .communication = t.step.exposed_share});
     // Power is of a node, which may be a rack of many hosts.
-    const int hosts_per_node = std::max(1, t.fleet->hosts / std::max(1, t.fleet->fleet->count));
+    const int hosts_per_node = t.fleet->hosts_per_node();
     const int whole = (t.hosts + hosts_per_node - 1) / hosts_per_node;
     const int nodes = std::min(whole, t.fleet->fleet->count);
     facility::Swing swing = swing_of(facility::swing_request(at_step, nodes, t.step.step));
@@ -113,9 +114,6 @@ void fill_chain(SiteView& v, const catalog::Catalog& catalog) {
                          .load = v.it_mean,
                          .capacity_multiplier = redundancy ? redundancy->capacity_multiplier : 1});
 }
-
-// The spread of a computed PUE: plant coefficients are practice figures.
-constexpr double kPueOverheadSpread = 0.25;
 
 // By the hour, where the site names its hours.
 void fill_hours(SiteView& v, const catalog::SiteHours& file) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/catalog/catalog.h"
-#include "model/design/design.h"
 #include "layers/facility/cdu.h"
 #include "layers/facility/energy.h"
 #include "layers/facility/hours.h"
@@ -18,6 +17,7 @@
 #include "layers/facility/schedule.h"
 #include "layers/facility/site_budget.h"
 #include "layers/facility/swing.h"
+#include "model/design/design.h"
 #include "model/machine/machine.h"
 #include "plan/plan/train_view.h"
 

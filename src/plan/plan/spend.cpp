@@ -123,8 +123,8 @@ std::vector<Spend> best_spends(const Review& r) {
     if (unit >= before * (1 - kLeastGain)) continue;
     // Nor is one whose before and after read the same.
     const bool prices_differ = significant(unit, 3) != significant(before, 3);
-    const bool goodput_differs = show(after.cost.goodput, machine::Unit::ratio) !=
-                                 show(r.cost.goodput, machine::Unit::ratio);
+    const bool goodput_differs = show(after.cost.goodput, figures::Unit::ratio) !=
+                                 show(r.cost.goodput, figures::Unit::ratio);
     if (!prices_differ && !goodput_differs) continue;
     spends.push_back({.what = std::move(trial.what),
                       .change = std::move(trial.change),

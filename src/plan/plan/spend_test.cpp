@@ -46,8 +46,8 @@ TEST(spends, are_changes_of_the_file) {
       // A reader sees that it changes something.
       const bool price_differs =
           significant(s.unit_cost_before_usd, 3) != significant(s.unit_cost_after_usd, 3);
-      EXPECT_TRUE(price_differs || show(s.goodput_before, machine::Unit::ratio) !=
-                                       show(s.goodput_after, machine::Unit::ratio))
+      EXPECT_TRUE(price_differs || show(s.goodput_before, figures::Unit::ratio) !=
+                                       show(s.goodput_after, figures::Unit::ratio))
           << design.name << ": " << s.what;
       const auto edited = design::edit_text(text, s.change, machine::known().catalog());
       ASSERT_TRUE(edited) << design.name << ": " << s.what;

@@ -51,7 +51,7 @@ TEST(TierLatencyRule, SaysWhichPartItIs) {
   EXPECT_EQ(said([](machine::Tier& t) { t.latency = slow_by(network); }),
             "12.5 % of it is the network." + shorten);
   EXPECT_EQ(said([](machine::Tier& t) { t.latency = slow_by(service); }),
-            show(300.0 / 1600, machine::Unit::ratio) + " of it is the service." + shorten);
+            show(300.0 / 1600, figures::Unit::ratio) + " of it is the service." + shorten);
   EXPECT_EQ(said([](machine::Tier& t) { t.latency = slow_by(transfer); }),
             "25 % of it is the transfer." + shorten);
   EXPECT_EQ(said([](machine::Tier& t) { t.latency = slow_by(host_copy); }),

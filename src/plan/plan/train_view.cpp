@@ -75,7 +75,7 @@ void join(TrainView& view, const machine::Machine& m, const machine::Ledger& led
   const double rest =
       fed * (1 - view.contention) * (1 - view.failure.shortfall) / view.failure.slow;
   view.goodput = rest * view.efficiency;
-  const machine::FailurePlan& f = view.failure;
+  const jobs::FailurePlan& f = view.failure;
   view.goodput_low = rest * efficiency_at(times, std::max(1.0, f.rate_high), f.restart_factor);
   view.goodput_high =
       rest * efficiency_at(times, f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1 / 1.000001,
@@ -96,7 +96,7 @@ std::vector<TrainView> view_trains(const machine::Machine& m, const machine::Led
   std::vector<TrainView> views;
   for (const design::Workload& w : m.design().workloads) {
     if (!std::holds_alternative<design::Train>(w.task)) continue;
-    TrainView view{machine::name_job(m, w)};
+    TrainView view{jobs::name_job(m, w)};
     if (!view.feasible()) {
       // Nowhere to run: the reason is said.
     } else if (earlier != nullptr) {

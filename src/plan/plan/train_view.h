@@ -10,11 +10,11 @@
 
 #include "layers/facility/node_power.h"
 #include "layers/failure/effective_time.h"
-#include "model/machine/train_job.h"
+#include "model/jobs/train_job.h"
 
 namespace orrery::plan {
 
-struct TrainView : machine::TrainJob {
+struct TrainView : jobs::TrainJob {
   failure::TimeShares shares;  // of saving and failing
   double contention = 0;       // share of the step lost to storage traffic on the compute network
   double efficiency = 1;       // of saving and failing

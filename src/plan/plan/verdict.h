@@ -9,8 +9,8 @@
 #include "core/base/diagnostic.h"
 #include "core/catalog/bill.h"
 #include "model/design/change.h"
-#include "model/machine/goals.h"
-#include "model/machine/section.h"
+#include "model/figures/goals.h"
+#include "model/figures/section.h"
 
 namespace orrery::plan {
 
@@ -18,7 +18,7 @@ namespace orrery::plan {
 struct Finding {
   Severity severity = Severity::warning;
   std::string rule;  // "facility.rack-above-cooling", as `orrery explain rules` lists them
-  machine::Layer layer = machine::Layer::facility;
+  figures::Layer layer = figures::Layer::facility;
   Place place;
   std::string what;
   std::string why;
@@ -43,15 +43,15 @@ struct Verdict {
   std::string version;
   std::string digest;
   std::string summary;  // one sentence: passes or fails, and what binds
-  std::vector<machine::Section> sections;
+  std::vector<figures::Section> sections;
   std::vector<Finding> findings;  // errors first, then by place
-  std::vector<machine::GoalOutcome> goals;
+  std::vector<figures::GoalOutcome> goals;
   std::vector<Spend> spends;        // best first; empty where nothing pays
   std::vector<std::string> coarse;  // layers whose model is still plain, and how far off it may be
   catalog::Bill bill;
 
   // nullptr where there is none; `section` empty means the first section of the layer that has it.
-  const machine::Figure* figure(machine::Layer layer, std::string_view id,
+  const figures::Figure* figure(figures::Layer layer, std::string_view id,
                                 std::string_view section = {}) const;
   bool passes() const;  // no error among the findings and every goal met
 };

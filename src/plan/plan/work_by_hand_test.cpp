@@ -53,26 +53,26 @@ TEST(BatchByHand, TasksSlotsAndNodes) {
   const Review r = small_pod("{ batch: { name: b, core_hours: 960, tasks: 96 } }");
   const BatchView& b = r.batches.at(0);
   EXPECT_TRUE(b.on_cores);
-  EXPECT_EQ(b.slots, 96);
+  EXPECT_EQ(b.at_once, 96);
   EXPECT_NEAR(b.nodes, 1, 1e-12);
   EXPECT_NEAR(b.compute / hours(1), 10, 1e-9);
   EXPECT_EQ(b.duration, b.compute);
   EXPECT_FALSE(b.bound);
   const Review many = small_pod("{ batch: { name: b, nodes: 2, core_hours: 960, tasks: 480 } }");
-  EXPECT_EQ(many.batches[0].slots, 192);
+  EXPECT_EQ(many.batches[0].at_once, 192);
   EXPECT_NEAR(many.batches[0].nodes, 2, 1e-12);
   EXPECT_NEAR(many.batches[0].compute / hours(1), 2 * 2.5, 1e-9) << "two and a half rounds";
   const Review memory =
       small_pod("{ batch: { name: b, core_hours: 960, tasks: 480, memory: 200 GB } }");
-  EXPECT_EQ(memory.batches[0].slots, 40) << "five of 200 GB on each of eight";
+  EXPECT_EQ(memory.batches[0].at_once, 40) << "five of 200 GB on each of eight";
   const Review accelerators =
       small_pod("{ batch: { name: b, accelerator_hours: 640, tasks: 640 } }");
   EXPECT_FALSE(accelerators.batches[0].on_cores);
-  EXPECT_EQ(accelerators.batches[0].slots, 64);
+  EXPECT_EQ(accelerators.batches[0].at_once, 64);
   EXPECT_NEAR(accelerators.batches[0].compute / hours(1), 10, 1e-9);
   EXPECT_NEAR(accelerators.batches[0].nodes, 8, 1e-12);
   const BatchView none;
-  EXPECT_EQ(none.slots + none.nodes, 0);
+  EXPECT_EQ(none.at_once + none.nodes, 0);
   EXPECT_EQ(none.again, 1);
   EXPECT_FALSE(none.on_cores);
   EXPECT_FALSE(MigView{}.fits);

@@ -109,7 +109,7 @@ TEST(StagesRule, AStageThatCanNeverEnd) {
       "out, from: hot, to: far, size: 1 TB }";
   const Review r = sent_on(out);
   const Finding f = only_finding(r, "pipeline.stages");
-  const auto stages = machine::pipeline_of(*r.machine);
+  const auto stages = jobs::pipeline_of(*r.machine);
   ASSERT_FALSE(stages.at(1).infeasible.empty());
   expect_said(r, f,
               {.path = "pipeline.stages[1]",
@@ -229,7 +229,7 @@ TEST(BatchEdits, NodesThatEndItInTime) {
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\nworkloads: [{ batch: "
       "{ name: b, accelerator_hours: 640, tasks: 640, deadline: 21 h } }]\n");
   BatchView& b = r.batches.at(0);
-  ASSERT_EQ(b.slots, 8);
+  ASSERT_EQ(b.at_once, 8);
   ASSERT_NEAR(b.compute / hours(1), 80, 1e-9);
   const auto edit = [&] { return edit_of(edit_window(r, b)); };
   EXPECT_EQ(edit(), "fleet[0].count = 4") << "3.81";
@@ -240,7 +240,7 @@ TEST(BatchEdits, NodesThatEndItInTime) {
   b.bound = hours(0.99);
   EXPECT_EQ(edit(), "none") << "shorter than a task";
   b.bound = hours(21);
-  b.slots = 640;
+  b.at_once = 640;
   b.compute = hours(30);
   EXPECT_EQ(edit(), "none") << "each has its own already";
 }

@@ -188,13 +188,14 @@ Review batched(const std::string& batch, const std::string& fleet) {
 TEST(BatchEdges, CoresAndMemoryOfAHost) {
   const std::string bare = "node: dgx-h100, count: 2";
   const auto slots = [&](const std::string& batch, const std::string& custom) {
-    return batched("core_hours: 10, tasks: 9999" + batch, bare + custom).batches.at(0).slots;
+    return batched("core_hours: 10, tasks: 9999" + batch, bare + custom).batches.at(0).at_once;
   };
   const double cores =
       batched("core_hours: 10, tasks: 9999", bare).fleets()[0].node.cores.value_or(64);
   EXPECT_EQ(slots("", ""), 2 * cores);
   EXPECT_EQ(slots("", ", custom: { cores: 10 }"), 20);
-  EXPECT_EQ(slots(", memory: 100 GB", ", custom: { cores: 10, memory: 350 GB }"), 7) << "3.5 each";
+  EXPECT_EQ(slots(", memory: 100 GB", ", custom: { cores: 10, memory: 350 GB }"), 6)
+      << "three each: 350 GB hold no half of a task";
   EXPECT_EQ(slots(", memory: 30 GB", ", custom: { cores: 10, memory: 350 GB }"), 20);
   EXPECT_EQ(slots(", memory: 900 GB", ", custom: { cores: 10, memory: 350 GB }"), 2)
       << "one at the least";
@@ -204,13 +205,13 @@ TEST(BatchEdges, CoresAndMemoryOfAHost) {
 TEST(BatchEdges, NodesOfManyHosts) {
   const BatchView b =
       batched("accelerator_hours: 36, tasks: 36", "node: gb200-nvl72, count: 2").batches.at(0);
-  EXPECT_EQ(b.slots, 36);
+  EXPECT_EQ(b.at_once, 36);
   EXPECT_NEAR(b.nodes, 0.5, 1e-12);
   EXPECT_NEAR(b.compute / hours(1), 1, 1e-9);
   const BatchView half =
       batched("nodes: 1, accelerator_hours: 144, tasks: 144", "node: gb200-nvl72, count: 2")
           .batches.at(0);
-  EXPECT_EQ(half.slots, 72);
+  EXPECT_EQ(half.at_once, 72);
   EXPECT_NEAR(half.nodes, 1, 1e-12);
   EXPECT_NEAR(half.compute / hours(1), 2, 1e-9);
 }
@@ -225,14 +226,14 @@ TEST(BatchEdges, InferenceIsBegunAgain) {
   ASSERT_TRUE(b.work.infeasible.empty()) << b.work.infeasible;
   EXPECT_FALSE(b.on_cores);
   EXPECT_EQ(b.work.tasks, 8);
-  EXPECT_EQ(b.slots, 8);
+  EXPECT_EQ(b.at_once, 8);
   const double piece = b.work.accelerator_hours / 8;
   const double x = (hours(piece) * r.machine->failures_of(*b.fleet).rate);
   ASSERT_GT(x, 1e-3);
   EXPECT_NEAR(b.again, std::expm1(x) / x, 1e-9);
   EXPECT_NEAR(b.compute / hours(1), piece * b.again, 1e-9 * piece);
   const auto sections = cluster_sections(r);
-  expect_ends(hand_figure(sections, "accelerator_hours"), 0.3, 0.3);
+  expect_ends(hand_figure(sections, "work_hours"), 0.3, 0.3);
   expect_ends(hand_figure(sections, "work_again"), 0.5, 0.5);
   EXPECT_NEAR(hand_figure(sections, "work_again").estimate.value, 1 - 1 / b.again, 1e-12);
   const BatchView hours_given = batched("accelerator_hours: 640, tasks: 8",

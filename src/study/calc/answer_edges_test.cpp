@@ -1,8 +1,8 @@
 // Questions at their edges: what adapters refuse, digits of large counts, what is assumed.
 #include <gtest/gtest.h>
 
-#include "study/calc/calculators.h"
 #include "model/machine/known_fixture.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::calc {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "model/machine/known_fixture.h"
 #include "study/calc/calc.h"
 #include "study/calc/calculators.h"
-#include "model/machine/known_fixture.h"
 
 namespace orrery::calc {
 namespace {
@@ -20,12 +20,12 @@ Calculation answered(const char* question, const CalcTexts& given = {}) {
   return answer ? *std::move(answer) : Calculation{};
 }
 
-const machine::Figure& figure_in(const Calculation& c, std::string_view id) {
-  for (const machine::Figure& f : c.figures) {
+const figures::Number& figure_in(const Calculation& c, std::string_view id) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == id) return f;
   }
   ADD_FAILURE() << "no figure " << id;
-  static const machine::Figure none;
+  static const figures::Number none;
   return none;
 }
 
@@ -123,15 +123,15 @@ TEST(CalcAnswers, OfPowerAndMoney) {
       answered("tco", {{"count", "10"}, {"goodput", "0.8"}, {"utilisation", "0.5"}});
   EXPECT_EQ(t.question, "What does owning 10 DGX H100 cost?");
   double year = 0;
-  for (const machine::Figure& f : t.figures) {
+  for (const figures::Number& f : t.figures) {
     if (f.id != "useful_hour") year += f.estimate.value;
   }
   const double hour = figure_in(t, "useful_hour").estimate.value;
   EXPECT_NEAR(hour, year / (80 * 8760 * 0.4), 1e-6);
-  EXPECT_EQ(t.answer, machine::show(year, machine::Unit::usd) + " a year, " +
+  EXPECT_EQ(t.answer, figures::show(year, figures::Unit::usd) + " a year, " +
                           fmt::format("{:.2f}", hour) + " USD per useful accelerator-hour.");
   EXPECT_EQ(figure_in(t, "useful_hour").formula,
-            machine::show(year, machine::Unit::usd) + " / (80 accelerators x 8760 h x 0.5 x 0.8)");
+            figures::show(year, figures::Unit::usd) + " / (80 accelerators x 8760 h x 0.5 x 0.8)");
   EXPECT_EQ(t.assumptions.at(0), "5 years at 10 %, residual 10 %");
 }
 
@@ -369,7 +369,7 @@ TEST(CalcAnswers, HaveTheseFigures) {
   for (const auto& row : rows) {
     std::string ids;
     const Calculation c = answered(row.question);
-    for (const machine::Figure& f : c.figures) ids += (ids.empty() ? "" : " ") + f.id;
+    for (const figures::Number& f : c.figures) ids += (ids.empty() ? "" : " ") + f.id;
     EXPECT_EQ(ids, row.ids) << row.question;
   }
 }

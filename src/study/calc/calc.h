@@ -8,10 +8,10 @@
 #include <string>
 
 #include "core/base/diagnostic.h"
-#include "study/calc/calculation.h"
 #include "core/catalog/catalog.h"
+#include "model/jobs/predict_training.h"
 #include "model/machine/models.h"
-#include "model/machine/predict_training.h"
+#include "study/calc/calculation.h"
 
 namespace orrery::calc {
 

@@ -5,19 +5,18 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "study/calc/calc_values.h"
-#include "study/calc/parameters.h"
 #include "layers/storage/drive_lives.h"
 #include "layers/storage/durability.h"
+#include "model/figures/assumptions.h"
+#include "study/calc/calc_values.h"
+#include "study/calc/parameters.h"
 
 namespace orrery::calc {
 namespace {
 
 constexpr const char* kDurabilityPage = "docs/models/durability.md";
-// Published fleets of one drive differ by this from the rate that one expects (Backblaze's yearly
-// tables: 0.3 to 3 % a model); rebuilds wait for people and for load.
-constexpr double kFailuresSpread = 2.5;
-constexpr double kRebuildSpread = 2;
+using figures::assumptions::kFailureSpread;
+using figures::assumptions::kRebuildSpread;
 // Losses that are lived through, and the most failures that this may take.
 constexpr int kLossesLived = 400;
 constexpr double kFailuresLived = 1e6;
@@ -62,7 +61,7 @@ void add_lived(Calculation& c, const storage::DurabilityQuestion& q,
   c.figures.push_back(
       {.id = "lived_time_to_loss",
        .label = "mean time to a loss, lived through drive by drive",
-       .unit = machine::Unit::seconds,
+       .unit = figures::Unit::seconds,
        .estimate =
            within(lived.mean_time_to_loss.base(), 0.1, 0.1, Basis::derived, kDurabilityPage),
        .formula = fmt::format("{} losses of a group, {} failures; the chain says {}", lived.losses,
@@ -73,9 +72,9 @@ void add_lived(Calculation& c, const storage::DurabilityQuestion& q,
 Calculation calc_durability(const DurabilityAsked& a) {
   const storage::DurabilityQuestion q = question_of(a, 1, 1);
   const storage::Durability mean = durability_of(q);
-  const storage::Durability worse = durability_of(question_of(a, kFailuresSpread, kRebuildSpread));
+  const storage::Durability worse = durability_of(question_of(a, kFailureSpread, kRebuildSpread));
   const storage::Durability better =
-      durability_of(question_of(a, 1 / kFailuresSpread, 1 / kRebuildSpread));
+      durability_of(question_of(a, 1 / kFailureSpread, 1 / kRebuildSpread));
   const std::string code = a.data == 1 ? fmt::format("{} copies", a.parity + 1)
                                        : fmt::format("{} + {}", a.data, a.parity);
   Calculation c{.question = fmt::format("How likely does data with {} survive a year?", code)};
@@ -91,13 +90,13 @@ Calculation calc_durability(const DurabilityAsked& a) {
   c.figures.push_back(
       {.id = "nines",
        .label = "durability, nines a year",
-       .unit = machine::Unit::count,
+       .unit = figures::Unit::count,
        .estimate = between(mean.nines, worse.nines, better.nines),
        .formula = fmt::format("-log10(1 - exp(-1 y / {}))", brief(mean.mean_time_to_loss))});
   c.figures.push_back(
       {.id = "rebuild",
        .label = "rebuild of a drive",
-       .unit = machine::Unit::seconds,
+       .unit = figures::Unit::seconds,
        .estimate = between(q.rebuild.base(), q.rebuild.base() / kRebuildSpread,
                            q.rebuild.base() * kRebuildSpread),
        .formula = fmt::format("10 min to notice + {} / ({} x {} x {}) = {}", brief(a.drive),
@@ -105,7 +104,7 @@ Calculation calc_durability(const DurabilityAsked& a) {
   c.figures.push_back(
       {.id = "overhead",
        .label = "raw bytes for each byte stored",
-       .unit = machine::Unit::factor,
+       .unit = figures::Unit::factor,
        .estimate = exact(static_cast<double>(q.shards) / a.data, Basis::derived, kDurabilityPage),
        .formula = fmt::format("{} / {}", q.shards, a.data)});
   add_lived(c, q, mean);

@@ -6,9 +6,9 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/jobs/predict_sessions.h"
 #include "study/calc/calc_values.h"
 #include "study/calc/parameters.h"
-#include "model/machine/predict_sessions.h"
 
 namespace orrery::calc {
 namespace {
@@ -19,10 +19,10 @@ constexpr int kTurnsOfUser = 18;
 constexpr int kMostTurns = 12000;
 
 struct KvTierAsked {
-  machine::SessionsAsk ask;
+  jobs::SessionsAsk ask;
   const catalog::EmergingPart* pool = nullptr;  // what the tier is behind, where it is a young part
-  machine::SessionsPrediction with;
-  machine::SessionsPrediction without;
+  jobs::SessionsPrediction with;
+  jobs::SessionsPrediction without;
 };
 
 std::string kv_tier_answer(const KvTierAsked& a) {
@@ -34,12 +34,12 @@ std::string kv_tier_answer(const KvTierAsked& a) {
   }
   return fmt::format(
       "The tier brings back {} of what was said before; first tokens take {} instead of {}.",
-      machine::show(part, machine::Unit::ratio), brief(Seconds(a.with.latency.ttft_mean)),
+      figures::show(part, figures::Unit::ratio), brief(Seconds(a.with.latency.ttft_mean)),
       brief(Seconds(a.without.latency.ttft_mean)));
 }
 
 Calculation tell_kv_tier(const KvTierAsked& a) {
-  using machine::Unit;
+  using figures::Unit;
   Calculation c{.question = fmt::format(
                     "What does a KV tier of {} give {} users who talk with {} in {} turns?",
                     brief(a.ask.kv.room), a.ask.load.users, a.ask.query.model.id,
@@ -103,7 +103,7 @@ void read_tier(CalcValues& v, KvTierAsked& a) {
 
 Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   KvTierAsked a;
-  machine::ServingQuery& q = a.ask.query;
+  jobs::ServingQuery& q = a.ask.query;
   const catalog::ModelShape* model = v.model("model");
   q.accelerator = v.accelerator("accelerator");
   q.engine = v.word("engine");
@@ -124,7 +124,7 @@ Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   q.request = {.input = load.prompt.length, .output = load.output.length};
   auto with = predict_sessions(models, a.ask);
   if (!with) return std::unexpected(with.error());
-  machine::SessionsAsk bare = a.ask;
+  jobs::SessionsAsk bare = a.ask;
   bare.kv.room = Bytes(0);
   auto without = predict_sessions(models, bare);
   if (!without) return std::unexpected(without.error());

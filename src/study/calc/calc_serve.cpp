@@ -8,11 +8,11 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "study/calc/calc_values.h"
-#include "study/calc/parameters.h"
 #include "layers/cost/rental.h"
 #include "model/design/workloads.h"
-#include "model/machine/serving_choices.h"
+#include "model/jobs/serving_choices.h"
+#include "study/calc/calc_values.h"
+#include "study/calc/parameters.h"
 
 namespace orrery::calc {
 namespace {
@@ -22,13 +22,13 @@ constexpr std::size_t kShownChoices = 4;
 constexpr double kServeHour = 3600;
 
 struct ServeAsked {
-  machine::ServingAsk ask;
+  jobs::ServingAsk ask;
   int gpus = 8;
   PerSecond rate;             // 0: not asked
   std::optional<double> usd;  // of an accelerator for an hour
 };
 
-std::string serve_layout(const machine::ServingChoice& c,
+std::string serve_layout(const jobs::ServingChoice& c,
                          const std::optional<machine::FleetSlice>& slice) {
   const std::string each = fmt::format("{} in {}, tp {}", c.engine, to_text(c.format), c.tp);
   if (!c.apart) {
@@ -39,7 +39,7 @@ std::string serve_layout(const machine::ServingChoice& c,
                      significant(c.replicas - c.prefill, 6));
 }
 
-void add_served(Calculation& c, std::string id, std::string label, machine::Unit unit, double value,
+void add_served(Calculation& c, std::string id, std::string label, figures::Unit unit, double value,
                 double width, std::string formula = {}) {
   c.figures.push_back({.id = std::move(id),
                        .label = std::move(label),
@@ -48,8 +48,8 @@ void add_served(Calculation& c, std::string id, std::string label, machine::Unit
                        .formula = std::move(formula)});
 }
 
-void add_best(Calculation& c, const ServeAsked& a, const machine::ServingChoice& best) {
-  using machine::Unit;
+void add_best(Calculation& c, const ServeAsked& a, const jobs::ServingChoice& best) {
+  using figures::Unit;
   const double output = a.ask.request.output;
   add_served(c, "users", "requests in flight at once", Unit::count, best.users, best.error,
              serve_layout(best, a.ask.slice));
@@ -73,7 +73,7 @@ void add_best(Calculation& c, const ServeAsked& a, const machine::ServingChoice&
              hour / (served * output * kServeHour) * 1e6, best.error);
 }
 
-std::string serve_answer(const ServeAsked& a, const machine::ServingChoice& best) {
+std::string serve_answer(const ServeAsked& a, const jobs::ServingChoice& best) {
   if (a.rate > PerSecond(0)) {
     return fmt::format("{} requests a second need {} accelerators: {}.",
                        significant(a.rate.base(), 4), best.gpus, serve_layout(best, a.ask.slice));
@@ -83,20 +83,21 @@ std::string serve_answer(const ServeAsked& a, const machine::ServingChoice& best
                      serve_layout(best, a.ask.slice));
 }
 
-Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingChoice>& choices) {
-  const machine::ServingAsk& ask = a.ask;
+Calculation tell_serve(const ServeAsked& a, const std::vector<jobs::ServingChoice>& choices) {
+  const jobs::ServingAsk& ask = a.ask;
   Calculation c{.question = fmt::format("Who can be served {} on {}, {} tokens in and {} out?",
                                         ask.model.id, ask.accelerator->id,
                                         significant(ask.request.input, 6),
                                         significant(ask.request.output, 6))};
   c.answer = serve_answer(a, choices.front());
   add_best(c, a, choices.front());
-  const machine::ServingChoice& best = choices.front();
-  std::ranges::copy(adapter_figures(best.adapters, best.error), std::back_inserter(c.figures));
+  const jobs::ServingChoice& best = choices.front();
+  std::ranges::transform(adapter_figures(best.adapters, best.error), std::back_inserter(c.figures),
+                         figures::number_of);
   for (std::size_t i = 1; i < choices.size() && i < kShownChoices; ++i) {
-    const machine::ServingChoice& other = choices[i];
+    const jobs::ServingChoice& other = choices[i];
     add_served(c, fmt::format("choice_{}", i + 1), "instead: " + serve_layout(other, ask.slice),
-               machine::Unit::count, a.rate > PerSecond(0) ? other.gpus : other.users, other.error,
+               figures::Unit::count, a.rate > PerSecond(0) ? other.gpus : other.users, other.error,
                a.rate > PerSecond(0) ? "accelerators" : "requests in flight");
   }
   c.assumptions = {
@@ -106,7 +107,7 @@ Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingCh
   return c;
 }
 
-void read_adapters(CalcValues& v, machine::ServingAsk& ask) {
+void read_adapters(CalcValues& v, jobs::ServingAsk& ask) {
   if (!v.given("adapters")) {
     for (const std::string_view name : {"rank", "slots"}) {
       if (v.given(name)) v.complain(name, "nothing without --adapters");
@@ -123,8 +124,8 @@ void read_adapters(CalcValues& v, machine::ServingAsk& ask) {
 }
 
 // Why no adapters of this model can be asked for.
-std::string adapter_fault(const machine::ServingAsk& ask) {
-  return machine::adapter_fault(
+std::string adapter_fault(const jobs::ServingAsk& ask) {
+  return jobs::adapter_fault(
       {.model = ask.model, .accelerator = ask.accelerator, .adapters = ask.adapters});
 }
 

@@ -1,8 +1,8 @@
 // Users on slices of accelerators, and of adapters.
 #include <gtest/gtest.h>
 
-#include "study/calc/calculators.h"
 #include "model/machine/known_fixture.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::calc {
 namespace {
@@ -14,7 +14,7 @@ Result<Calculation> ask_users(const CalcTexts& given) {
 double served(const CalcTexts& given, std::string_view id) {
   const auto answer = ask_users(given);
   EXPECT_TRUE(answer.has_value());
-  for (const machine::Figure& f : answer ? answer->figures : std::vector<machine::Figure>()) {
+  for (const figures::Number& f : answer ? answer->figures : std::vector<figures::Number>()) {
     if (f.id == id) return f.estimate.value;
   }
   return -1;

@@ -5,7 +5,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "study/calc/calc.h"
 #include "layers/cost/ownership.h"
 #include "layers/facility/node_power.h"
 #include "layers/facility/rack.h"
@@ -13,6 +12,7 @@
 #include "layers/failure/interval.h"
 #include "layers/failure/spares.h"
 #include "model/machine/links.h"
+#include "study/calc/calc.h"
 
 namespace orrery::calc {
 
@@ -27,12 +27,12 @@ Calculation calc_goodput(const GoodputQuestion& q) {
   Calculation c{
       .question = fmt::format("What is left of the time with a failure every {}?", brief(q.mtbf))};
   c.answer = fmt::format("{} of the time trains, saving every {}.",
-                         show(goodput, machine::Unit::ratio), brief(interval));
+                         show(goodput, figures::Unit::ratio), brief(interval));
   const auto seconds_figure = [&](std::string id, std::string label, Seconds v,
                                   std::string formula) {
     c.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
-                         .unit = machine::Unit::seconds,
+                         .unit = figures::Unit::seconds,
                          .estimate = exact(v.base(), Basis::derived, "docs/models/failure.md"),
                          .formula = std::move(formula)});
   };
@@ -46,7 +46,7 @@ Calculation calc_goodput(const GoodputQuestion& q) {
     c.figures.push_back(
         {.id = std::move(id),
          .label = std::move(label),
-         .unit = machine::Unit::ratio,
+         .unit = figures::Unit::ratio,
          .estimate = within(v, 0.02, 0.02, Basis::derived, "docs/models/failure.md"),
          .formula = std::move(formula)});
   };
@@ -69,17 +69,17 @@ Calculation calc_spares(const SparesQuestion& q) {
   Calculation c{.question =
                     fmt::format("How many spares do {} nodes need?", significant(q.nodes, 6))};
   c.answer = fmt::format("{}: too few are left {} of the time.", s.count,
-                         show(s.shortfall, machine::Unit::ratio));
+                         show(s.shortfall, figures::Unit::ratio));
   c.figures.push_back(
       {.id = "in_repair",
        .label = "nodes in repair on average",
-       .unit = machine::Unit::count,
+       .unit = figures::Unit::count,
        .estimate = within(s.mean_in_repair, 0.3, 0.5, Basis::derived, "docs/models/failure.md"),
        .formula = fmt::format("{} nodes x {} / {}", significant(q.nodes, 6), brief(q.repair),
                               brief(q.node_mtbf))});
   c.figures.push_back({.id = "spares",
                        .label = "spares",
-                       .unit = machine::Unit::count,
+                       .unit = figures::Unit::count,
                        .estimate = exact(s.count, Basis::derived, "docs/models/failure.md"),
                        .formula = fmt::format("smallest k with P(Poisson({}) > k) < {}",
                                               significant(s.mean_in_repair, 3), q.shortfall)});
@@ -103,7 +103,7 @@ Result<Calculation> calc_power(const PowerQuestion& q) {
                          std::string formula) {
     c.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
-                         .unit = machine::Unit::watts,
+                         .unit = figures::Unit::watts,
                          .estimate = within(v.base(), spread, spread, basis, node->reference),
                          .formula = std::move(formula)});
   };
@@ -122,13 +122,13 @@ Result<Calculation> calc_power(const PowerQuestion& q) {
     c.figures.push_back(
         {.id = "nodes_per_rack",
          .label = "nodes a rack with " + q.cooling->id,
-         .unit = machine::Unit::count,
+         .unit = figures::Unit::count,
          .estimate = exact(rack.nodes, Basis::derived, "docs/models/cooling.md"),
          .formula = fmt::format("{} a rack, bound by {}", brief(rack.limit), to_text(rack.bound))});
   }
   c.assumptions = {fmt::format(
       "matrix work {}, exposed communication {} of the time, the rest idle",
-      show(q.matrix, machine::Unit::ratio), show(q.communication, machine::Unit::ratio))};
+      show(q.matrix, figures::Unit::ratio), show(q.communication, figures::Unit::ratio))};
   return c;
 }
 
@@ -150,23 +150,23 @@ Result<Calculation> calc_tco(const TcoQuestion& q, const catalog::Catalog& catal
   Calculation c{.question =
                     fmt::format("What does owning {} {} cost?", grouped(q.count), q.node->name)};
   c.answer = fmt::format("{} a year, {} USD per useful accelerator-hour.",
-                         show(owned.annual.base(), machine::Unit::usd),
+                         show(owned.annual.base(), figures::Unit::usd),
                          significant(owned.per_accelerator.base() * 3600, 3));
   for (const cost::CostItem& i : owned.items) {
     c.figures.push_back(
         {.id = lowered(i.name),
          .label = i.name,
-         .unit = machine::Unit::usd_per_year,
+         .unit = figures::Unit::usd_per_year,
          .estimate = within(i.per_year.base(), 0.2, 0.2, Basis::derived, i.reference)});
     std::ranges::replace(c.figures.back().id, ' ', '_');
   }
   c.figures.push_back({.id = "useful_hour",
                        .label = "useful accelerator-hour",
-                       .unit = machine::Unit::usd_per_hour,
+                       .unit = figures::Unit::usd_per_hour,
                        .estimate = within(owned.per_accelerator.base() * 3600, 0.2, 0.25,
                                           Basis::derived, "docs/models/ownership.md"),
                        .formula = fmt::format("{} / ({} accelerators x 8760 h x {} x {})",
-                                              show(owned.annual.base(), machine::Unit::usd),
+                                              show(owned.annual.base(), figures::Unit::usd),
                                               significant(units, 6), q.utilisation, q.goodput)});
   c.assumptions = {fmt::format("{:.0f} years at {:.0f} %, residual {:.0f} %", in.years,
                                100 * in.rate, 100 * in.residual),
@@ -199,7 +199,7 @@ Result<Calculation> calc_collective(const CollectiveQuestion& q, const machine::
                          brief(Seconds(p.seconds.value)), to_text(p.detail.algorithm),
                          brief(p.detail.bus_bandwidth), to_text(p.detail.limit));
   c.figures.push_back(
-      {.id = "time", .label = "time", .unit = machine::Unit::seconds, .estimate = p.seconds});
+      {.id = "time", .label = "time", .unit = figures::Unit::seconds, .estimate = p.seconds});
   const auto rate = [&](std::string id, std::string label, BytesPerSecond v, std::string formula) {
     Estimate e = exact(v.base(), p.seconds.basis, p.seconds.reference);
     if (p.seconds.value > 0) {
@@ -208,7 +208,7 @@ Result<Calculation> calc_collective(const CollectiveQuestion& q, const machine::
     }
     c.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
-                         .unit = machine::Unit::bytes_per_s,
+                         .unit = figures::Unit::bytes_per_s,
                          .estimate = std::move(e),
                          .formula = std::move(formula)});
   };

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "study/calc/calculators.h"
 #include "layers/cost/rental.h"
-#include "model/machine/known_fixture.h"
 #include "layers/storage/tier_sizing.h"
+#include "model/machine/known_fixture.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::calc {
 namespace {
@@ -26,7 +26,7 @@ std::string code_of(std::string_view question, const CalcTexts& given) {
 }
 
 const Estimate& figure(const Calculation& c, std::string_view id) {
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == id) return f.estimate;
   }
   static const Estimate kNone{.value = -1};
@@ -41,7 +41,7 @@ double value(std::string_view question, const CalcTexts& given, std::string_view
 }
 
 bool has(const Calculation& c, std::string_view id) {
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == id) return true;
   }
   return false;
@@ -431,7 +431,7 @@ TEST(Calc, ServeByRateRolesAndChoices) {
   const auto layout = [](const char* roles) {
     const auto answer = ask("serve", {{"roles", roles}, {"engine", "vllm"}, {"dtype", "fp8"}});
     if (!answer) return std::string();
-    for (const machine::Figure& f : answer->figures) {
+    for (const figures::Number& f : answer->figures) {
       if (f.id == "users") return f.formula;
     }
     return std::string();

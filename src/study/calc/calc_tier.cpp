@@ -6,17 +6,17 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "layers/storage/economics.h"
+#include "model/figures/assumptions.h"
 #include "study/calc/calc_values.h"
 #include "study/calc/parameters.h"
-#include "layers/storage/economics.h"
 
 namespace orrery::calc {
 namespace {
 
 constexpr const char* kTierPage = "docs/models/storage.md";
-// Of a server that reads and one that writes at 500 W and 2 GB/s each: assumed.
-constexpr double kMoveJoules = 500e-9;  // a byte
-constexpr double kPriceSpread = 0.35;   // of the catalog's street ranges about their middle
+using figures::assumptions::kMoveEnergy;
+using figures::assumptions::kStreetSpread;
 
 struct TierAsked {
   storage::TierDemand demand;
@@ -32,17 +32,17 @@ void add_device(Calculation& c, const TierAsked& a, const catalog::StorageDevice
   const std::string bought =
       fmt::format("{} devices in {} servers, bound by {}", significant(size.devices, 6),
                   significant(size.servers, 6), to_text(size.limit));
-  const auto add = [&](const std::string& id, std::string label, machine::Unit unit, double value) {
+  const auto add = [&](const std::string& id, std::string label, figures::Unit unit, double value) {
     c.figures.push_back({.id = id + "_" + d.id,
                          .label = std::move(label) + " on " + d.id,
                          .unit = unit,
-                         .estimate = within(value, kPriceSpread, kPriceSpread, Basis::derived,
+                         .estimate = within(value, kStreetSpread, kStreetSpread, Basis::derived,
                                             d.provenance.reference),
                          .formula = bought});
   };
-  add("usd_per_tb", "to buy a usable TB", machine::Unit::usd, cost.usd_per_tb);
-  add("watts_per_tb", "to feed it", machine::Unit::watts, cost.watts_per_tb);
-  add("hold", "to hold it for a month", machine::Unit::usd,
+  add("usd_per_tb", "to buy a usable TB", figures::Unit::usd, cost.usd_per_tb);
+  add("watts_per_tb", "to feed it", figures::Unit::watts, cost.watts_per_tb);
+  add("hold", "to hold it for a month", figures::Unit::usd,
       storage::in_usd_per_tb_month(cost.total));
 }
 
@@ -63,15 +63,15 @@ Calculation calc_tier(const TierAsked& a) {
   if (both.tie_tariff) {
     c.figures.push_back({.id = "tie_tariff",
                          .label = "price of a MWh at which they cost the same",
-                         .unit = machine::Unit::usd,
-                         .estimate = within(both.tie_tariff->base() * 3.6e9, kPriceSpread,
-                                            kPriceSpread, Basis::derived, kTierPage)});
+                         .unit = figures::Unit::usd,
+                         .estimate = within(both.tie_tariff->base() * 3.6e9, kStreetSpread,
+                                            kStreetSpread, Basis::derived, kTierPage)});
   }
   if (both.tie_price_second) {
     c.figures.push_back(
         {.id = "tie_price",
          .label = "price of a TB of " + a.second->id + " at which they do",
-         .unit = machine::Unit::usd,
+         .unit = figures::Unit::usd,
          .estimate = within(*both.tie_price_second, 0.25, 0.25, Basis::derived, kTierPage)});
   }
   const bool down = both.first.total > both.second.total;
@@ -80,14 +80,14 @@ Calculation calc_tier(const TierAsked& a) {
                                .to = down ? both.second.total : both.first.total,
                                .object = a.object,
                                .per_object = Usd(0),
-                               .per_byte = UsdPerByte(a.terms.tariff.base() * kMoveJoules),
+                               .per_byte = UsdPerByte(a.terms.tariff.base() * kMoveEnergy),
                                .retrieval = UsdPerByte(0),
                                .read_back = 0,
                                .minimum_stay = Seconds(0)});
   if (age) {
     c.figures.push_back({.id = "break_even_age",
                          .label = "age from which a byte is cheaper on the other",
-                         .unit = machine::Unit::seconds,
+                         .unit = figures::Unit::seconds,
                          .estimate = within(age->base(), 0.5, 1.0, Basis::assumed, kTierPage),
                          .formula = "cost of the move / (cost of holding here - there)"});
   }

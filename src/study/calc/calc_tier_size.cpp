@@ -5,18 +5,19 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "study/calc/calc_values.h"
-#include "study/calc/parameters.h"
+#include "core/workload/model_math.h"
 #include "layers/storage/checkpoint.h"
 #include "layers/storage/tier_sizing.h"
-#include "core/workload/model_math.h"
+#include "model/figures/assumptions.h"
+#include "study/calc/calc_values.h"
+#include "study/calc/parameters.h"
 
 namespace orrery::calc {
 namespace {
 
 constexpr const char* kTierSizePage = "docs/models/storage.md";
-constexpr double kDeliveredSpread = 0.25;  // of what a drive delivers through a file system
-constexpr double kStreetSpread = 0.35;     // of street ranges about their middle
+using figures::assumptions::kDeliveredSpread;
+using figures::assumptions::kStreetSpread;
 
 struct TierSizeAsked {
   const catalog::ModelShape* model = nullptr;
@@ -52,7 +53,7 @@ std::string servers_text(const TierSizeAsked& a, const storage::TierSize& s) {
 }
 
 void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize& s) {
-  const auto add = [&](std::string id, std::string label, machine::Unit unit, double value,
+  const auto add = [&](std::string id, std::string label, figures::Unit unit, double value,
                        double spread, std::string formula) {
     c.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
@@ -60,7 +61,7 @@ void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize&
                          .estimate = within(value, spread, spread, Basis::derived, kTierSizePage),
                          .formula = std::move(formula)});
   };
-  using enum machine::Unit;
+  using enum figures::Unit;
   add("devices", "devices of " + a.device->id, count, s.devices, kDeliveredSpread, limits_text(s));
   add("servers", "servers", count, s.servers, kDeliveredSpread, servers_text(a, s));
   add("usable", "capacity", bytes, s.usable.base(), 0.05, "");
@@ -84,7 +85,7 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
   c.figures.push_back(
       {.id = "nines",
        .label = "durability, nines a year",
-       .unit = machine::Unit::count,
+       .unit = figures::Unit::count,
        .estimate = within(d->nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
        .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
   if (on_one <= p.parity) return;
@@ -104,7 +105,7 @@ Calculation calc_tier_size(const TierSizeAsked& a) {
                          a.device->id, significant(s.servers, 6), to_text(s.limit));
   c.figures.push_back({.id = "save",
                        .label = "a checkpoint",
-                       .unit = machine::Unit::bytes,
+                       .unit = figures::Unit::bytes,
                        .estimate = exact(save.base(), Basis::derived, "docs/models/checkpoint.md"),
                        .formula = fmt::format("{} parameters x {} B", count_to_brief(parameters, 4),
                                               significant(a.bytes_per_param, 3))});

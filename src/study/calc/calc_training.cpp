@@ -3,10 +3,10 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "study/calc/calc.h"
+#include "core/workload/model_math.h"
 #include "layers/storage/checkpoint.h"
 #include "layers/training/layout.h"
-#include "core/workload/model_math.h"
+#include "study/calc/calc.h"
 
 namespace orrery::calc {
 
@@ -15,7 +15,7 @@ namespace {
 // Sequences of a step: far above any published one, and far below what an int holds.
 constexpr std::int64_t kMostSequences = 100'000'000;
 
-std::string fit_words(const machine::TrainingPrediction& p) {
+std::string fit_words(const jobs::TrainingPrediction& p) {
   if (!p.fits) return "does not fit";
   if (p.memory_bytes.high <= p.memory_limit.base()) return "fits";
   return fmt::format("fits by little: up to {} are possible", brief(Bytes(p.memory_bytes.high)));
@@ -46,14 +46,14 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
   c.figures.push_back(
       {.id = "size",
        .label = "size",
-       .unit = machine::Unit::bytes,
+       .unit = figures::Unit::bytes,
        .estimate = derived(size.base(), 0.005),
        .formula = fmt::format("{} parameters x {} B = {}", count_to_brief(parameters, 5),
                               significant(q.bytes_per_param, 4), brief(size, 5))});
   c.figures.push_back(
       {.id = "write_time",
        .label = "write time, servers alone",
-       .unit = machine::Unit::seconds,
+       .unit = figures::Unit::seconds,
        .estimate = derived(write.base(), 0.12),
        .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(q.write), brief(write))});
   if (q.stall) {
@@ -61,14 +61,14 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
     c.figures.push_back(
         {.id = "bandwidth_needed",
          .label = "bandwidth that ends the write in " + brief(*q.stall),
-         .unit = machine::Unit::bytes_per_s,
+         .unit = figures::Unit::bytes_per_s,
          .estimate = derived(needed.base(), 0.005),
          .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(*q.stall), brief(needed))});
   }
   const Bytes daily = size * (days(1) / q.interval);
   c.figures.push_back({.id = "written_per_day",
                        .label = "written in a day",
-                       .unit = machine::Unit::bytes,
+                       .unit = figures::Unit::bytes,
                        .estimate = derived(daily.base(), 0.005),
                        .formula = fmt::format("{} x (1 d / {}) = {}", brief(size, 5),
                                               brief(q.interval), brief(daily))});
@@ -81,7 +81,7 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
 }
 
 Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& models) {
-  machine::TrainingQuery query{.model = *q.model, .accelerator = q.accelerator, .gpus = q.gpus};
+  jobs::TrainingQuery query{.model = *q.model, .accelerator = q.accelerator, .gpus = q.gpus};
   query.sequence = q.sequence;
   query.layout = {.tp = q.tp, .pp = q.pp, .vp = 1, .cp = 1, .ep = 1, .microbatch = q.microbatch};
   query.layout.sharding =
@@ -113,7 +113,7 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& 
     c.figures.push_back(
         {.id = std::move(id),
          .label = std::move(label),
-         .unit = machine::Unit::bytes,
+         .unit = figures::Unit::bytes,
          .estimate = within(v.base(), error, error, Basis::derived, "docs/models/memory.md"),
          .formula = std::move(formula)});
   };
@@ -152,7 +152,7 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
   c.figures.push_back(
       {.id = "flops_per_token_tflop",
        .label = "TFLOP for a token, forward and backward",
-       .unit = machine::Unit::count,
+       .unit = figures::Unit::count,
        .estimate = exact(per_token.base() / 1e12, Basis::derived, "docs/models/workload.md"),
        .formula = q.model.shape
                       ? fmt::format("6 x matrix parameters + causal attention at {}", q.sequence)
@@ -160,14 +160,14 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
   c.figures.push_back(
       {.id = "time",
        .label = "time",
-       .unit = machine::Unit::seconds,
+       .unit = figures::Unit::seconds,
        .estimate = within(time.base(), 0.2, 0.3, Basis::assumed, "docs/models/training.md"),
        .formula = fmt::format("{} x {} / ({} x {} x MFU {} x goodput {})", brief(per_token),
                               count_to_brief(q.tokens), q.gpus, brief(peak), q.mfu, q.goodput)});
   c.figures.push_back(
       {.id = "accelerator_hours",
        .label = "accelerator-hours",
-       .unit = machine::Unit::count,
+       .unit = figures::Unit::count,
        .estimate = within(gpu_hours, 0.2, 0.3, Basis::assumed, "docs/models/training.md")});
   c.assumptions = {
       fmt::format("MFU {} and goodput {} as given; `orrery plan` computes both for a design", q.mfu,
@@ -192,26 +192,26 @@ Calculation calc_kv_cache(const KvCacheQuestion& q) {
                         q.model->kv_heads, q.model->head_dim, bytes_per_element(q.dtype));
   c.figures.push_back({.id = "per_token",
                        .label = "for one token",
-                       .unit = machine::Unit::bytes,
+                       .unit = figures::Unit::bytes,
                        .estimate = exactly(per_token.base()),
                        .formula = formula + " = " + brief(per_token, 6)});
   c.figures.push_back(
       {.id = "per_request",
        .label = "for one request",
-       .unit = machine::Unit::bytes,
+       .unit = figures::Unit::bytes,
        .estimate = exactly(one.base()),
        .formula = fmt::format(
            "{} x {} tokens{}", brief(per_token, 6), q.context,
            q.model->sliding_window > 0 ? ", windowed layers cut at their window" : "")});
   c.figures.push_back({.id = "all",
                        .label = "for all requests",
-                       .unit = machine::Unit::bytes,
+                       .unit = figures::Unit::bytes,
                        .estimate = exactly(all.base())});
   if (q.model->attention == catalog::AttentionKind::gqa && q.model->kv_heads < q.model->heads) {
     const double factor = static_cast<double>(q.model->heads) / q.model->kv_heads;
     c.figures.push_back({.id = "gqa_saving",
                          .label = "smaller than with one KV head for each query head",
-                         .unit = machine::Unit::factor,
+                         .unit = figures::Unit::factor,
                          .estimate = exactly(factor),
                          .formula = fmt::format("{} / {}", q.model->heads, q.model->kv_heads)});
   }

@@ -10,8 +10,8 @@
 #include "core/base/diagnostic.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "study/calc/calculators.h"
 #include "core/catalog/catalog.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::calc {
 

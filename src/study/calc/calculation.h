@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/figure.h"
+#include "model/figures/figure.h"
 
 namespace orrery::calc {
 
 struct Calculation {
   std::string question;  // "How large is a checkpoint, and how long does it take to write?"
   std::string answer;    // one sentence
-  std::vector<machine::Figure> figures;
+  std::vector<figures::Number> figures;
   std::vector<std::string> assumptions;
   std::string command;  // the command line that asks this again
 };

@@ -69,7 +69,7 @@ Result<Calculation> calculate(const Calculator& c, const CalcTexts& given,
   Result<Calculation> answer = c.ask(values, models);
   if (!values.faults().empty()) return std::unexpected(values.faults());
   if (!answer) return answer;
-  for (const machine::Figure& f : answer->figures) {
+  for (const figures::Number& f : answer->figures) {
     if (std::isfinite(f.estimate.value)) continue;
     return fail({.code = "calc.range",
                  .what = f.label + " is beyond any number here",

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
-#include "study/calc/calculation.h"
 #include "core/catalog/catalog.h"
 #include "model/machine/models.h"
+#include "study/calc/calculation.h"
 
 namespace orrery::calc {
 

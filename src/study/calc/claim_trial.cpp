@@ -27,7 +27,7 @@ std::string slug(std::string_view label) {
   return out;
 }
 
-machine::Figure figure_of(std::string label, machine::Unit unit, Estimate e, std::string formula) {
+figures::Number figure_of(std::string label, figures::Unit unit, Estimate e, std::string formula) {
   return {.id = slug(label),
           .label = std::move(label),
           .unit = unit,
@@ -44,26 +44,26 @@ const T& or_empty(const T* row) {
 
 }  // namespace
 
-Criterion about(double claimed, machine::Unit unit, double tolerance) {
+Criterion about(double claimed, figures::Unit unit, double tolerance) {
   return {.low = claimed * (1 - tolerance),
           .high = claimed * (1 + tolerance),
           .unit = unit,
-          .text = fmt::format("within {} of {}", show(tolerance, machine::Unit::ratio),
+          .text = fmt::format("within {} of {}", show(tolerance, figures::Unit::ratio),
                               show(claimed, unit))};
 }
 
-Criterion between(double low, double high, machine::Unit unit) {
+Criterion between(double low, double high, figures::Unit unit) {
   return {.low = low,
           .high = high,
           .unit = unit,
           .text = fmt::format("{} to {}", show(low, unit), show(high, unit))};
 }
 
-Criterion at_least(double low, machine::Unit unit) {
+Criterion at_least(double low, figures::Unit unit) {
   return {.low = low, .high = kNone, .unit = unit, .text = "at least " + show(low, unit)};
 }
 
-Criterion at_most(double high, machine::Unit unit) {
+Criterion at_most(double high, figures::Unit unit) {
   return {.low = -kNone, .high = high, .unit = unit, .text = "at most " + show(high, unit)};
 }
 
@@ -100,7 +100,7 @@ void try_case(ClaimFinding& f, std::string label, Estimate e, std::string formul
       {figure_of(std::move(label), f.criterion.unit, std::move(e), std::move(formula)), meets});
 }
 
-void show_beside(ClaimFinding& f, std::string label, machine::Unit unit, Estimate e,
+void show_beside(ClaimFinding& f, std::string label, figures::Unit unit, Estimate e,
                  std::string formula) {
   f.beside.push_back(figure_of(std::move(label), unit, std::move(e), std::move(formula)));
 }
@@ -109,7 +109,7 @@ void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,
               std::string_view claimed, std::string reference) {
   f.is_status = true;
   const bool agrees = !fact.empty() && fact.starts_with(claimed);
-  f.criterion = at_least(1, machine::Unit::count);
+  f.criterion = at_least(1, figures::Unit::count);
   f.criterion.text = "the catalog's dated fact says the same";
   try_case(f, fmt::format("{} {}", label, fact),
            exact(agrees ? 1 : 0, Basis::derived, std::move(reference)),

@@ -16,10 +16,10 @@ namespace orrery::calc {
 
 inline constexpr double kAbout = 0.05;
 
-Criterion about(double claimed, machine::Unit unit, double tolerance = kAbout);
-Criterion between(double low, double high, machine::Unit unit);
-Criterion at_least(double low, machine::Unit unit);
-Criterion at_most(double high, machine::Unit unit);
+Criterion about(double claimed, figures::Unit unit, double tolerance = kAbout);
+Criterion between(double low, double high, figures::Unit unit);
+Criterion at_least(double low, figures::Unit unit);
+Criterion at_most(double high, figures::Unit unit);
 
 // A fact that a check needs and the catalog has no table for.
 struct ClaimInput {
@@ -52,7 +52,7 @@ Estimate computed(double value, double width, std::string reference);
 // One more case, held against the finding's criterion.
 void try_case(ClaimFinding& f, std::string label, Estimate e, std::string formula = {});
 // A figure in any unit that is shown and not tried.
-void show_beside(ClaimFinding& f, std::string label, machine::Unit unit, Estimate e,
+void show_beside(ClaimFinding& f, std::string label, figures::Unit unit, Estimate e,
                  std::string formula = {});
 // A fact of a dated row against what the claim says: meets where it begins with it.
 void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/catalog/catalog.h"
-#include "model/machine/figure.h"
+#include "model/figures/figure.h"
 #include "model/machine/models.h"
 
 namespace orrery::calc {
@@ -38,14 +38,14 @@ struct Claim {
 struct Criterion {
   double low = 0;
   double high = 0;
-  machine::Unit unit = machine::Unit::count;
+  figures::Unit unit = figures::Unit::count;
   std::string text;  // "within 5 % of 2 TB/s"
 
   bool meets(double value) const { return value >= low && value <= high; }
 };
 
 struct ClaimCase {
-  machine::Figure figure;
+  figures::Number figure;
   bool meets = false;
 };
 
@@ -53,7 +53,7 @@ struct ClaimCase {
 struct ClaimFinding {
   Criterion criterion;
   std::vector<ClaimCase> cases = {};
-  std::vector<machine::Figure> beside = {};  // thresholds and context, not tried
+  std::vector<figures::Number> beside = {};  // thresholds and context, not tried
   std::string only_if = {};                  // the condition, where some cases meet the criterion
   std::string instead = {};                  // the right figure, where none does
   std::string remark = {};                   // worth knowing in any case

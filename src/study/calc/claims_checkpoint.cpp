@@ -5,20 +5,20 @@
 #include <array>
 
 #include "core/base/text.h"
-#include "study/calc/calc.h"
-#include "study/calc/claim_trial.h"
-#include "model/machine/predict_training.h"
+#include "core/workload/model_math.h"
 #include "layers/storage/checkpoint.h"
 #include "layers/storage/guidance.h"
-#include "core/workload/model_math.h"
+#include "model/jobs/predict_training.h"
+#include "study/calc/calc.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
 
 constexpr const char* kPage = "docs/models/checkpoint.md";
 
-machine::Figure figure_named(const Calculation& c, std::string_view id) {
-  for (const machine::Figure& f : c.figures) {
+figures::Number figure_named(const Calculation& c, std::string_view id) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == id) return f;
   }
   return {};
@@ -32,7 +32,7 @@ Calculation checkpoint_of_70b(const ClaimContext& c, storage::SavedState state) 
 }
 
 ClaimFinding state_live(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(16, machine::Unit::bytes)};
+  ClaimFinding f{.criterion = about(16, figures::Unit::bytes)};
   const storage::StateBytes s = state_bytes(storage::SavedState::adam_mixed);
   const auto with_gradients = [&](const char* label, double bytes) {
     try_case(f, label, exact(s.total() + bytes, Basis::derived, "docs/models/memory.md"),
@@ -42,7 +42,7 @@ ClaimFinding state_live(const ClaimContext& c) {
   with_gradients("16-bit gradients", 2);
   with_gradients("fp32 gradients", 4);
   const training::FrameworkModel m = c.models.training.framework("megatron-bridge", "");
-  show_beside(f, "as Megatron keeps it", machine::Unit::bytes,
+  show_beside(f, "as Megatron keeps it", figures::Unit::bytes,
               exact(m.weight_bytes + m.gradient_bytes + m.optimizer_bytes, Basis::derived,
                     "calibration/training_frameworks"),
               fmt::format("{} + {} + {} B", m.weight_bytes, m.gradient_bytes, m.optimizer_bytes));
@@ -51,7 +51,7 @@ ClaimFinding state_live(const ClaimContext& c) {
 }
 
 ClaimFinding state_saved(const ClaimContext&) {
-  ClaimFinding f{.criterion = between(12, 14, machine::Unit::bytes)};
+  ClaimFinding f{.criterion = between(12, 14, figures::Unit::bytes)};
   for (const storage::SavedState s :
        {storage::SavedState::adam_mixed, storage::SavedState::adam_rederived}) {
     const storage::StateBytes b = state_bytes(s);
@@ -62,19 +62,19 @@ ClaimFinding state_saved(const ClaimContext&) {
 }
 
 ClaimFinding ckpt_70b(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(1e12, machine::Unit::bytes)};
-  const machine::Figure size =
+  ClaimFinding f{.criterion = about(1e12, figures::Unit::bytes)};
+  const figures::Number size =
       figure_named(checkpoint_of_70b(c, storage::SavedState::adam_mixed), "size");
   try_case(f, "Llama 3 70B, mixed-precision Adam", size.estimate, size.formula);
-  const machine::Figure lean =
+  const figures::Number lean =
       figure_named(checkpoint_of_70b(c, storage::SavedState::adam_rederived), "size");
-  show_beside(f, "without the 16-bit weights", machine::Unit::bytes, lean.estimate, lean.formula);
+  show_beside(f, "without the 16-bit weights", figures::Unit::bytes, lean.estimate, lean.formula);
   return f;
 }
 
 ClaimFinding ckpt_70b_day(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(24e12, machine::Unit::bytes)};
-  const machine::Figure day =
+  ClaimFinding f{.criterion = about(24e12, figures::Unit::bytes)};
+  const figures::Number day =
       figure_named(checkpoint_of_70b(c, storage::SavedState::adam_mixed), "written_per_day");
   try_case(f, "Llama 3 70B, once an hour", day.estimate, day.formula);
   return f;
@@ -103,7 +103,7 @@ ClaimFinding async_stall_claim(const ClaimContext& c) {
   const SaveOf70b s = save_of_70b(c);
   const BytesPerSecond copy = gbytes_per_s(c.input("pcie5-copy").number());
   const Seconds snapshot = s.load.busiest_rank / copy;
-  ClaimFinding f{.criterion = about(snapshot.base(), machine::Unit::seconds)};
+  ClaimFinding f{.criterion = about(snapshot.base(), figures::Unit::seconds)};
   f.criterion.text = "stall within 5 % of the snapshot time";
   for (const Seconds every : {s.write * 0.5, s.write * 0.9, minutes(10), hours(1)}) {
     const storage::SaveStall stall = storage::async_stall({.copy_rate = copy,
@@ -111,37 +111,37 @@ ClaimFinding async_stall_claim(const ClaimContext& c) {
                                                            .rank_bytes = s.load.busiest_rank,
                                                            .drain = s.write});
     try_case(
-        f, "a save every " + show(every.base(), machine::Unit::seconds),
+        f, "a save every " + show(every.base(), figures::Unit::seconds),
         computed(stall.total.base(), 0.1, kPage),
-        fmt::format("snapshot {} + wait {}", show(stall.snapshot.base(), machine::Unit::seconds),
-                    show(stall.wait.base(), machine::Unit::seconds)));
+        fmt::format("snapshot {} + wait {}", show(stall.snapshot.base(), figures::Unit::seconds),
+                    show(stall.wait.base(), figures::Unit::seconds)));
   }
-  show_beside(f, "write, when synchronous", machine::Unit::seconds,
+  show_beside(f, "write, when synchronous", figures::Unit::seconds,
               computed(s.write.base(), 0.12, kPage),
-              fmt::format("{} / {}", show(s.load.total.base(), machine::Unit::bytes),
-                          show(s.server.base(), machine::Unit::bytes_per_s)));
+              fmt::format("{} / {}", show(s.load.total.base(), figures::Unit::bytes),
+                          show(s.server.base(), figures::Unit::bytes_per_s)));
   f.only_if = fmt::format(
       "the last drain is over: saves of 70B at least {} apart at {}; sooner, "
       "the job waits for it",
-      show(s.write.base(), machine::Unit::seconds),
-      show(s.server.base(), machine::Unit::bytes_per_s));
+      show(s.write.base(), figures::Unit::seconds),
+      show(s.server.base(), figures::Unit::bytes_per_s));
   return f;
 }
 
 ClaimFinding slow_ckpt(const ClaimContext& c) {
   const SaveOf70b s = save_of_70b(c);
-  ClaimFinding f{.criterion = about(1, machine::Unit::factor)};
+  ClaimFinding f{.criterion = about(1, figures::Unit::factor)};
   f.criterion.text = "stall within 5 % of the write time";
   const double ratio = storage::sync_stall(s.write).total / s.write;
   try_case(f, "70B, synchronous", exact(ratio, Basis::derived, kPage), "stall / write time");
-  show_beside(f, "write time", machine::Unit::seconds, computed(s.write.base(), 0.12, kPage));
+  show_beside(f, "write time", figures::Unit::seconds, computed(s.write.base(), 0.12, kPage));
   return f;
 }
 
 ClaimFinding ckpt_fraction(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(1, machine::Unit::factor)};
+  ClaimFinding f{.criterion = at_most(1, figures::Unit::factor)};
   f.criterion.text = "write time of at most one step";
-  machine::TrainingQuery q{
+  jobs::TrainingQuery q{
       .model = c.model("llama-3-70b"), .accelerator = &c.accelerator("h100-sxm"), .gpus = 1024};
   q.nic = gbits_per_s(400);
   q.sequence = 8192;
@@ -164,21 +164,21 @@ ClaimFinding ckpt_fraction(const ClaimContext& c) {
     const Seconds write = size / *rate;
     try_case(f, fmt::format("4 SU store at '{}'", to_text(level)),
              computed(write / step, 0.15, kPage),
-             fmt::format("{} / {} / {} a step", show(size.base(), machine::Unit::bytes),
-                         show(rate->base(), machine::Unit::bytes_per_s),
-                         show(step.base(), machine::Unit::seconds)));
+             fmt::format("{} / {} / {} a step", show(size.base(), figures::Unit::bytes),
+                         show(rate->base(), figures::Unit::bytes_per_s),
+                         show(step.base(), figures::Unit::seconds)));
   }
   const BytesPerSecond needed = size / step;
-  show_beside(f, "step of 70B on 1,024 H100", machine::Unit::seconds, p->step_time_s);
-  show_beside(f, "bandwidth that writes it in one step", machine::Unit::bytes_per_s,
+  show_beside(f, "step of 70B on 1,024 H100", figures::Unit::seconds, p->step_time_s);
+  show_beside(f, "bandwidth that writes it in one step", figures::Unit::bytes_per_s,
               computed(needed.base(), 0.15, kPage));
-  show_beside(f, "and in a tenth of a step", machine::Unit::bytes_per_s,
+  show_beside(f, "and in a tenth of a step", figures::Unit::bytes_per_s,
               computed(10 * needed.base(), 0.15, kPage));
   f.only_if = fmt::format(
       "the store writes more than {} (70B, 1,024 H100); a tenth of a step would "
       "take {}, which no guidance for that size asks",
-      show(needed.base(), machine::Unit::bytes_per_s),
-      show(10 * needed.base(), machine::Unit::bytes_per_s));
+      show(needed.base(), figures::Unit::bytes_per_s),
+      show(10 * needed.base(), figures::Unit::bytes_per_s));
   f.instead = f.only_if;
   return f;
 }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "study/calc/claim_trial.h"
+#include "model/jobs/predict_training.h"
 #include "model/machine/known_fixture.h"
-#include "model/machine/predict_training.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -289,9 +289,9 @@ TEST(ClaimStatements, ConditionsThatAreTheAnswerToo) {
 
 // The layout that the step is of: eight by two of 1,024, optimizer state over the replicas.
 TEST(ClaimStatements, TheStepOfASeventyBillionRun) {
-  machine::TrainingQuery q{.model = *machine::known().catalog().model("llama-3-70b"),
-                           .accelerator = machine::known().catalog().accelerator("h100-sxm"),
-                           .gpus = 1024};
+  jobs::TrainingQuery q{.model = *machine::known().catalog().model("llama-3-70b"),
+                        .accelerator = machine::known().catalog().accelerator("h100-sxm"),
+                        .gpus = 1024};
   q.nic = gbits_per_s(400);
   q.sequence = 8192;
   q.batch = 1024;
@@ -346,7 +346,7 @@ TEST(ClaimStatements, FormulasOfCases) {
       {"ckpt-70b", 0, "Llama 3 70B, mixed-precision Adam", "70.554B parameters x 14 B = 987.75 GB"},
   };
   for (const auto& row : rows) {
-    const machine::Figure& f = ledger_entry(row.id).finding.cases.at(row.at).figure;
+    const figures::Number& f = ledger_entry(row.id).finding.cases.at(row.at).figure;
     EXPECT_EQ(f.label, row.label) << row.id;
     EXPECT_EQ(f.formula, row.formula) << row.id;
   }

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "study/calc/claim_trial.h"
 #include "layers/cost/rental.h"
+#include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
-#include "model/machine/predict_serving.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -37,7 +37,7 @@ double tried(const ClaimCheck& c, std::size_t i) {
 }
 
 double shown(const ClaimCheck& c, std::string_view label) {
-  for (const machine::Figure& f : c.finding.beside) {
+  for (const figures::Number& f : c.finding.beside) {
     if (f.label == label) return f.estimate.value;
   }
   ADD_FAILURE() << c.claim.id << " shows no '" << label << "'";
@@ -47,18 +47,18 @@ double shown(const ClaimCheck& c, std::string_view label) {
 const catalog::Catalog& claimed_parts() { return machine::known().catalog(); }
 
 TEST(ClaimTrial, about_is_five_percent_either_way_and_ends_count) {
-  const Criterion c = about(200, machine::Unit::count);
+  const Criterion c = about(200, figures::Unit::count);
   EXPECT_FALSE(c.meets(189.9));
   EXPECT_TRUE(c.meets(190));
   EXPECT_TRUE(c.meets(210));
   EXPECT_FALSE(c.meets(210.1));
-  EXPECT_TRUE(about(100, machine::Unit::count, 0.25).meets(76));
-  EXPECT_FALSE(at_least(3, machine::Unit::count).meets(2.9));
-  EXPECT_FALSE(at_most(3, machine::Unit::count).meets(3.1));
+  EXPECT_TRUE(about(100, figures::Unit::count, 0.25).meets(76));
+  EXPECT_FALSE(at_least(3, figures::Unit::count).meets(2.9));
+  EXPECT_FALSE(at_most(3, figures::Unit::count).meets(3.1));
 }
 
 TEST(ClaimTrial, labels_are_joined_as_a_person_would) {
-  ClaimFinding f{.criterion = at_least(10, machine::Unit::count)};
+  ClaimFinding f{.criterion = at_least(10, figures::Unit::count)};
   EXPECT_EQ(labels_of(f, true), "");
   for (const double v : {11.0, 5.0, 12.0, 13.0}) {
     try_case(f, fmt::format("n {} (x)", v), exact(v, Basis::derived, "test"));
@@ -183,7 +183,7 @@ TEST(ClaimFigures, serving_against_training) {
   const double peak = claimed_parts().accelerator("h100-sxm")->peak(catalog::Dtype::bf16)->base();
   EXPECT_NEAR(hours, 6 * 70.55e9 * 15e12 / (peak * 0.4 * 0.95) / 3600, 0.08 * hours)
       << "6 N D, and attention";
-  machine::ServingQuery s;
+  jobs::ServingQuery s;
   s.model = *claimed_parts().model("llama-3-70b");
   s.accelerator = claimed_parts().accelerator("h100-sxm");
   s.split.tp = 4;
@@ -201,7 +201,7 @@ TEST(ClaimFigures, serving_against_training) {
   EXPECT_NEAR(tried(claim("inference-share"), 2), 6.0 / 7, 1e-6) << "served for six times its cost";
   EXPECT_THAT(
       c.finding.only_if,
-      HasSubstr("more than " + show(hours * tokens / 730, machine::Unit::count) + " output"));
+      HasSubstr("more than " + show(hours * tokens / 730, figures::Unit::count) + " output"));
 }
 
 // Query heads over KV heads: 32, 64 and 128 over 8.
@@ -279,7 +279,7 @@ TEST(ClaimFigures, readers_and_their_stores) {
   const ClaimCheck& busy = claim("util-90");
   const double fetch = claimed_parts().storage_device("tlc-gen5")->read.base() * 4 * 0.8 / 8;
   EXPECT_THAT(busy.finding.cases.at(0).figure.formula,
-              StartsWith(machine::show(fetch, machine::Unit::bytes_per_s) + " a GPU of "));
+              StartsWith(figures::show(fetch, figures::Unit::bytes_per_s) + " a GPU of "));
   EXPECT_NEAR(tried(busy, 1), std::min(1.0, fetch / (7.0 * 146600628 / 0.323)), 0.02);
   EXPECT_NEAR(tried(busy, 2), 0.224 / (400 * 4.48e-3 / 4), 0.02);
   EXPECT_NEAR(tried(busy, 0), 1, 0.02) << "14 cores decode in 0.128 s of 0.224";

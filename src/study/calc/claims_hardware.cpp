@@ -34,25 +34,25 @@ double link_both_ways(const catalog::Accelerator& a) {
 }
 
 ClaimFinding hbm_a100(const ClaimContext& c) {
-  return try_accelerators(c, about(2e12, machine::Unit::bytes_per_s),
+  return try_accelerators(c, about(2e12, figures::Unit::bytes_per_s),
                           {"a100-80-sxm", "a100-80-pcie"}, bandwidth);
 }
 ClaimFinding hbm_h100(const ClaimContext& c) {
-  return try_accelerators(c, about(3.35e12, machine::Unit::bytes_per_s), {"h100-sxm"}, bandwidth);
+  return try_accelerators(c, about(3.35e12, figures::Unit::bytes_per_s), {"h100-sxm"}, bandwidth);
 }
 ClaimFinding nvlink3(const ClaimContext& c) {
-  return try_accelerators(c, about(600e9, machine::Unit::bytes_per_s), {"a100-80-sxm"},
+  return try_accelerators(c, about(600e9, figures::Unit::bytes_per_s), {"a100-80-sxm"},
                           link_both_ways, "2 directions x 300 GB/s");
 }
 ClaimFinding nvlink4(const ClaimContext& c) {
-  return try_accelerators(c, about(900e9, machine::Unit::bytes_per_s), {"h100-sxm"}, link_both_ways,
+  return try_accelerators(c, about(900e9, figures::Unit::bytes_per_s), {"h100-sxm"}, link_both_ways,
                           "2 directions x 450 GB/s");
 }
 ClaimFinding h100_w(const ClaimContext& c) {
-  return try_accelerators(c, about(700, machine::Unit::watts), {"h100-sxm"}, draw);
+  return try_accelerators(c, about(700, figures::Unit::watts), {"h100-sxm"}, draw);
 }
 ClaimFinding mi300x_hbm(const ClaimContext& c) {
-  return try_accelerators(c, about(192e9, machine::Unit::bytes), {"mi300x"}, memory);
+  return try_accelerators(c, about(192e9, figures::Unit::bytes), {"mi300x"}, memory);
 }
 
 // 128b/130b coding leaves 128 of 130 bits; x16 lanes, one direction.
@@ -61,7 +61,7 @@ BytesPerSecond pcie5_x16(const ClaimContext& c) {
 }
 
 ClaimFinding pcie5(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(64e9, machine::Unit::bytes_per_s)};
+  ClaimFinding f{.criterion = about(64e9, figures::Unit::bytes_per_s)};
   const ClaimInput& lane = c.input("pcie5-transfer");
   const ClaimInput& copy = c.input("pcie5-copy");
   try_case(f, "the link, one direction",
@@ -71,20 +71,20 @@ ClaimFinding pcie5(const ClaimContext& c) {
            exact(copy.number() * 1e9, copy.basis, "claims_inputs/pcie5-copy"),
            "measured on one H200");
   f.only_if = fmt::format("the link's own rate is meant; a program sees {}, {} of it",
-                          show(copy.number() * 1e9, machine::Unit::bytes_per_s),
-                          show(copy.number() * 1e9 / pcie5_x16(c).base(), machine::Unit::ratio));
+                          show(copy.number() * 1e9, figures::Unit::bytes_per_s),
+                          show(copy.number() * 1e9 / pcie5_x16(c).base(), figures::Unit::ratio));
   return f;
 }
 
 ClaimFinding nic400(const ClaimContext&) {
-  ClaimFinding f{.criterion = about(50e9, machine::Unit::bytes_per_s)};
+  ClaimFinding f{.criterion = about(50e9, figures::Unit::bytes_per_s)};
   try_case(f, "400 Gb/s, one direction", exact(gbits_per_s(400).base(), Basis::derived, "units"),
            "400 Gb/s / 8");
   return f;
 }
 
 ClaimFinding hop_order(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(5, 20, machine::Unit::factor)};
+  ClaimFinding f{.criterion = between(5, 20, figures::Unit::factor)};
   f.criterion.text = "5x to 20x: ten within a factor of two";
   const catalog::Accelerator& a = c.accelerator("h100-sxm");
   const double hbm = bandwidth(a);
@@ -93,8 +93,8 @@ ClaimFinding hop_order(const ClaimContext& c) {
   const double nic = c.node("dgx-h100").nic_rate.base();
   const auto hop = [&](const char* label, double near, double far) {
     try_case(f, label, computed(near / far, 0.02, a.provenance.reference),
-             fmt::format("{} / {}, one direction", show(near, machine::Unit::bytes_per_s),
-                         show(far, machine::Unit::bytes_per_s)));
+             fmt::format("{} / {}, one direction", show(near, figures::Unit::bytes_per_s),
+                         show(far, figures::Unit::bytes_per_s)));
   };
   hop("HBM to NVLink", hbm, link);
   hop("NVLink to PCIe", link, pcie);
@@ -102,13 +102,13 @@ ClaimFinding hop_order(const ClaimContext& c) {
   f.only_if =
       fmt::format("the hop is {}; {} is {}, and HBM to NIC is {} over three hops",
                   labels_of(f, true), labels_of(f, false, "and"),
-                  show(pcie / nic, machine::Unit::factor), show(hbm / nic, machine::Unit::factor));
+                  show(pcie / nic, figures::Unit::factor), show(hbm / nic, figures::Unit::factor));
   return f;
 }
 
 ClaimFinding gpu_price(const ClaimContext& c) {
   ClaimFinding f = try_accelerators(
-      c, between(30e3, 40e3, machine::Unit::usd),
+      c, between(30e3, 40e3, figures::Unit::usd),
       {"h100-sxm", "h200-sxm", "b200-sxm", "b300-sxm", "gb200", "mi300x", "mi355x"}, price,
       "middle of the catalog's range");
   for (ClaimCase& k : f.cases) {
@@ -123,7 +123,7 @@ ClaimFinding gpu_price(const ClaimContext& c) {
 
 ClaimFinding chip_w(const ClaimContext& c) {
   ClaimFinding f = try_accelerators(
-      c, between(400, 700, machine::Unit::watts),
+      c, between(400, 700, figures::Unit::watts),
       {"a100-80-sxm", "h100-sxm", "h200-sxm", "mi300x", "b200-sxm", "b300-sxm", "gb200", "mi355x"},
       draw);
   f.only_if = fmt::format("it is {}; {} draw more", labels_of(f, true), labels_of(f, false, "and"));
@@ -133,16 +133,16 @@ ClaimFinding chip_w(const ClaimContext& c) {
 double node_watts(const catalog::Node& n) { return n.max_power.value_or(Watts()).base(); }
 
 ClaimFinding dgx_h100_kw(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(10.2e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = about(10.2e3, figures::Unit::watts)};
   const catalog::Node& n = c.node("dgx-h100");
   try_case(f, n.name + " nameplate", fact(node_watts(n), n.provenance), "catalog row");
-  show_beside(f, "typical in training", machine::Unit::watts,
+  show_beside(f, "typical in training", figures::Unit::watts,
               fact(n.typical_train_power.value_or(Watts()).base(), n.provenance), "catalog row");
   return f;
 }
 
 ClaimFinding nvl72_kw(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(120e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = about(120e3, figures::Unit::watts)};
   const catalog::Node& n = c.node("gb200-nvl72");
   const double typical = n.typical_train_power.value_or(Watts()).base();
   try_case(f, "typical in training", fact(typical, n.provenance), "catalog row");
@@ -150,12 +150,12 @@ ClaimFinding nvl72_kw(const ClaimContext& c) {
   f.only_if = fmt::format(
       "the draw in training is meant ({}); breakers, busbars and coolant must "
       "carry the nameplate, {}",
-      show(typical, machine::Unit::watts), show(node_watts(n), machine::Unit::watts));
+      show(typical, figures::Unit::watts), show(node_watts(n), figures::Unit::watts));
   return f;
 }
 
 ClaimFinding node_10kw(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(10e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = about(10e3, figures::Unit::watts)};
   for (const catalog::Node& n : c.catalog().nodes) {
     if (n.accelerator_id != "h100-sxm" || n.accelerators != 8 || !n.max_power) continue;
     try_case(f, fmt::format("{} ({})", n.name, n.cooling), fact(node_watts(n), n.provenance),
@@ -163,32 +163,32 @@ ClaimFinding node_10kw(const ClaimContext& c) {
   }
   f.only_if = fmt::format("the node is {}; without fans {} draws {}", labels_of(f, true),
                           labels_of(f, false, "and"),
-                          show(node_watts(c.node("hgx-h100-dlc")), machine::Unit::watts));
+                          show(node_watts(c.node("hgx-h100-dlc")), figures::Unit::watts));
   return f;
 }
 
 ClaimFinding node_700w(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(700, machine::Unit::watts)};
+  ClaimFinding f{.criterion = about(700, figures::Unit::watts)};
   for (const char* id : {"dgx-a100", "dgx-h100", "dgx-b200", "mi300x-platform", "l40s-8"}) {
     const catalog::Node& n = c.node(id);
     try_case(f, n.name, fact(node_watts(n), n.provenance), "catalog row");
   }
   const catalog::Node& server = c.node("cpu-2s-server");
   const catalog::Accelerator& module = c.accelerator("h100-sxm");
-  show_beside(f, "one H100 module", machine::Unit::watts, fact(draw(module), module.provenance));
-  show_beside(f, "two-socket server, typical", machine::Unit::watts,
+  show_beside(f, "one H100 module", figures::Unit::watts, fact(draw(module), module.provenance));
+  show_beside(f, "two-socket server, typical", figures::Unit::watts,
               fact(server.typical_train_power.value_or(Watts()).base(), server.provenance));
   f.instead = fmt::format(
       "700 W is one H100 module: a node of eight draws {}, a two-socket server "
       "{} at work",
-      show(node_watts(c.node("dgx-h100")), machine::Unit::watts),
-      show(server.typical_train_power.value_or(Watts()).base(), machine::Unit::watts));
+      show(node_watts(c.node("dgx-h100")), figures::Unit::watts),
+      show(server.typical_train_power.value_or(Watts()).base(), figures::Unit::watts));
   return f;
 }
 
 ClaimFinding net_speed(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(gbits_per_s(200).base(), gbits_per_s(800).base(),
-                                      machine::Unit::bytes_per_s)};
+                                      figures::Unit::bytes_per_s)};
   f.criterion.text = "200 Gb/s to 800 Gb/s a port";
   for (const char* id : {"dgx-a100", "dgx-h100", "dgx-b200", "dgx-b300", "gb200-nvl72",
                          "vr200-nvl72", "aws-p5", "aws-p4d"}) {
@@ -203,7 +203,7 @@ ClaimFinding net_speed(const ClaimContext& c) {
 
 ClaimFinding node_net(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(gbits_per_s(400).base(), gbits_per_s(3200).base(),
-                                      machine::Unit::bytes_per_s)};
+                                      figures::Unit::bytes_per_s)};
   f.criterion.text = "400 Gb/s to 3.2 Tb/s a host";
   for (const char* id : {"dgx-a100", "dgx-h100", "dgx-b200", "dgx-b300", "gb200-nvl72",
                          "gb300-nvl72", "aws-p4d", "aws-p5", "l40s-8"}) {

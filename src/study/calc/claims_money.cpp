@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "study/calc/calc.h"
-#include "study/calc/claim_trial.h"
 #include "layers/cost/ownership.h"
 #include "layers/cost/rental.h"
 #include "layers/cost/spend.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
+#include "study/calc/calc.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -21,14 +21,14 @@ constexpr const char* kOwnershipPage = "docs/models/ownership.md";
 double usd_per_h(UsdPerSecond p) { return p.base() * 3600; }
 
 double accelerator_hours(const Calculation& c) {
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == "accelerator_hours") return f.estimate.value;
   }
   return 0;
 }
 
 ClaimFinding spot_discount(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(0.60, 0.90, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = between(0.60, 0.90, figures::Unit::ratio)};
   for (const catalog::CloudPrice& p : c.catalog().cloud_prices) {
     const bool asked = p.accelerator_id == "h100-sxm" || p.accelerator_id == "h200-sxm" ||
                        p.accelerator_id == "a100-80-sxm" || p.accelerator_id == "b200-sxm";
@@ -45,13 +45,13 @@ ClaimFinding spot_discount(const ClaimContext& c) {
   const auto [least, most] = std::ranges::minmax(f.cases, {}, off_of);
   f.only_if =
       fmt::format("the offer is one of {} in {}: {}. Medians run from {} to {}", met,
-                  f.cases.size(), labels_of(f, true), show(off_of(least), machine::Unit::ratio),
-                  show(off_of(most), machine::Unit::ratio));
+                  f.cases.size(), labels_of(f, true), show(off_of(least), figures::Unit::ratio),
+                  show(off_of(most), figures::Unit::ratio));
   return f;
 }
 
 ClaimFinding reserved_discount_claim(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(0.30, 0.50, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = between(0.30, 0.50, figures::Unit::ratio)};
   f.criterion.text = "middle of the range within 30 % to 50 %";
   std::string ranges;
   for (const catalog::ReservedDiscount& r : c.catalog().reserved_discounts) {
@@ -59,10 +59,10 @@ ClaimFinding reserved_discount_claim(const ClaimContext& c) {
     e.low = r.low;
     e.high = r.high;
     try_case(f, r.id, e,
-             fmt::format("{} to {}", show(r.low, machine::Unit::ratio),
-                         show(r.high, machine::Unit::ratio)));
+             fmt::format("{} to {}", show(r.low, figures::Unit::ratio),
+                         show(r.high, figures::Unit::ratio)));
     ranges += fmt::format("{}{} takes {} to {}", ranges.empty() ? "" : ", ", r.id,
-                          show(r.low, machine::Unit::ratio), show(r.high, machine::Unit::ratio));
+                          show(r.low, figures::Unit::ratio), show(r.high, figures::Unit::ratio));
   }
   f.only_if = fmt::format("the term is {}: {}", labels_of(f, true), ranges);
   return f;
@@ -84,7 +84,7 @@ cost::OwnershipInput owned_h100(const ClaimContext& c, bool owned_hall) {
 }
 
 ClaimFinding power_share_opex(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(0.40, 0.50, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = between(0.40, 0.50, figures::Unit::ratio)};
   const cost::Ownership rented = owned_cost(owned_h100(c, false));
   const cost::Ownership hall = owned_cost(owned_h100(c, true));
   const auto run = [&](const char* label, double share, const char* formula) {
@@ -113,18 +113,18 @@ ClaimFinding power_share_opex(const ClaimContext& c) {
       "depreciation and the hall are left out and a kWh costs {} to {} USD; with "
       "depreciation it is {}",
       significant(price_at(0.4), 2), significant(price_at(0.5), 2),
-      show(rented.electricity_of_total, machine::Unit::ratio));
+      show(rented.electricity_of_total, figures::Unit::ratio));
   f.instead = fmt::format(
       "with depreciation {}; without it {} in colocation, {} in an own hall at "
       "0.08 USD/kWh",
-      show(rented.electricity_of_total, machine::Unit::ratio),
-      show(rented.electricity_of_running, machine::Unit::ratio),
-      show(hall.electricity_of_running, machine::Unit::ratio));
+      show(rented.electricity_of_total, figures::Unit::ratio),
+      show(rented.electricity_of_running, figures::Unit::ratio),
+      show(hall.electricity_of_running, figures::Unit::ratio));
   return f;
 }
 
 ClaimFinding gpt4_cost(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(78e6, machine::Unit::usd, 0.25)};
+  ClaimFinding f{.criterion = about(78e6, figures::Unit::usd, 0.25)};
   TrainTimeQuestion q{.tokens = c.input("gpt4-tokens").number(),
                       .accelerator = &c.accelerator("a100-80-sxm"),
                       .gpus = 25000,
@@ -134,7 +134,7 @@ ClaimFinding gpt4_cost(const ClaimContext& c) {
   const double hours_used = accelerator_hours(calc_train_time(q));
   const auto run = [&](const std::string& label, double price, std::string reference) {
     try_case(f, label, computed(hours_used * price, 0.4, std::move(reference)),
-             fmt::format("{} A100-hours x {} USD", show(hours_used, machine::Unit::count),
+             fmt::format("{} A100-hours x {} USD", show(hours_used, figures::Unit::count),
                          significant(price, 3)));
   };
   const catalog::Node& n = c.node("dgx-a100");
@@ -147,7 +147,7 @@ ClaimFinding gpt4_cost(const ClaimContext& c) {
     run("rented at the market's median", usd_per_h(m->median), m->reference);
   }
   const double price = 78e6 / hours_used;
-  show_beside(f, "price of an A100-hour that gives 78 MUSD", machine::Unit::usd_per_hour,
+  show_beside(f, "price of an A100-hour that gives 78 MUSD", figures::Unit::usd_per_hour,
               computed(price, 0.4, "claims_inputs/gpt4-active"),
               "6 x 280e9 x 13e12 FLOP at 0.34 of 312 TFLOP/s");
   f.only_if = fmt::format(
@@ -177,7 +177,7 @@ LifeOf70b life_of_70b(const ClaimContext& c) {
                       .accelerator = &c.accelerator("h100-sxm"),
                       .gpus = 16384};
   t.model.shape = &c.model("llama-3-70b");
-  machine::ServingQuery s;
+  jobs::ServingQuery s;
   s.model = *t.model.shape;
   s.accelerator = t.accelerator;
   s.split.tp = 4;
@@ -198,20 +198,20 @@ LifeOf70b life_of_70b(const ClaimContext& c) {
 constexpr std::array kTraffic = {1e9, 1e10, 1e11, 5e11};
 
 std::string per_day(double tokens) {
-  return fmt::format("{} output tokens a day", show(tokens, machine::Unit::count));
+  return fmt::format("{} output tokens a day", show(tokens, figures::Unit::count));
 }
 
 void show_life(ClaimFinding& f, const LifeOf70b& life) {
-  show_beside(f, "H100-hours of training", machine::Unit::count,
+  show_beside(f, "H100-hours of training", figures::Unit::count,
               computed(life.training_hours, 0.25, "docs/models/training.md"),
               "70B on 15T tokens at MFU 0.4, goodput 0.95");
-  show_beside(f, "output tokens an H100-hour, half loaded", machine::Unit::count,
+  show_beside(f, "output tokens an H100-hour, half loaded", figures::Unit::count,
               computed(life.tokens_per_hour, 0.3, "docs/models/serving.md"),
               "FP8, tp 4, 1,024 tokens in and 256 out");
 }
 
 ClaimFinding inference_more(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(1, machine::Unit::factor)};
+  ClaimFinding f{.criterion = at_least(1, figures::Unit::factor)};
   f.criterion.text = "inference costs at least as much as training";
   const LifeOf70b life = life_of_70b(c);
   for (const double tokens : kTraffic) {
@@ -227,7 +227,7 @@ ClaimFinding inference_more(const ClaimContext& c) {
 }
 
 ClaimFinding inference_share(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(0.80, 0.90, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = between(0.80, 0.90, figures::Unit::ratio)};
   const LifeOf70b life = life_of_70b(c);
   // Served for 4 to 9 times what training cost.
   const double low = life.tokens_per_day_at(4);
@@ -241,7 +241,7 @@ ClaimFinding inference_share(const ClaimContext& c) {
   f.only_if = fmt::format(
       "a 70B model answers {} to {} over two years; less traffic makes it less, "
       "more makes it more",
-      show(low, machine::Unit::count), per_day(high));
+      show(low, figures::Unit::count), per_day(high));
   return f;
 }
 

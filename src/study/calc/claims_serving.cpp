@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "study/calc/claim_trial.h"
-#include "model/machine/predict_serving.h"
-#include "layers/serving/memory.h"
 #include "core/workload/model_math.h"
+#include "layers/serving/memory.h"
+#include "model/jobs/predict_serving.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -19,7 +19,7 @@ constexpr const char* kShapes = "docs/models/workload.md";
 std::string counted(double n) { return grouped(static_cast<std::int64_t>(n)); }
 
 ClaimFinding gqa_llama3(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(4, machine::Unit::factor)};
+  ClaimFinding f{.criterion = about(4, figures::Unit::factor)};
   for (const char* id : {"llama-3-8b", "llama-3-70b", "llama-3.1-405b"}) {
     const catalog::ModelShape& m = c.model(id);
     catalog::ModelShape naive = m;
@@ -30,8 +30,8 @@ ClaimFinding gqa_llama3(const ClaimContext& c) {
              fmt::format("{} query heads over {} KV heads", m.heads, m.kv_heads));
   }
   f.only_if = fmt::format("the model is {}; 70B saves {} and 405B {}", labels_of(f, true),
-                          show(f.cases[1].figure.estimate.value, machine::Unit::factor),
-                          show(f.cases[2].figure.estimate.value, machine::Unit::factor));
+                          show(f.cases[1].figure.estimate.value, figures::Unit::factor),
+                          show(f.cases[2].figure.estimate.value, figures::Unit::factor));
   return f;
 }
 
@@ -51,7 +51,7 @@ struct Traffic {
 };
 
 ClaimFinding quant(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(2 * (1 - kAbout), 4 * (1 + kAbout), machine::Unit::factor)};
+  ClaimFinding f{.criterion = between(2 * (1 - kAbout), 4 * (1 + kAbout), figures::Unit::factor)};
   f.criterion.text = "2x to 4x, ends within 5 %";
   const catalog::ModelShape& m = c.model("llama-3-8b");
   const Traffic t{2 * workload::count_parameters(m).total,
@@ -60,8 +60,8 @@ ClaimFinding quant(const ClaimContext& c) {
     try_case(f, fmt::format("{}, {} requests of {} tokens", label, requests, counted(context)),
              computed(t.ratio(bytes_each, requests * context), 0.05, kShapes),
              fmt::format("(weights {} + cache {}) / (weights x {} + cache)",
-                         show(t.weights, machine::Unit::bytes),
-                         show(t.kv_per_token * requests * context, machine::Unit::bytes),
+                         show(t.weights, figures::Unit::bytes),
+                         show(t.kv_per_token * requests * context, figures::Unit::bytes),
                          bytes_each / 2));
   };
   run("8-bit weights", 1, 1, 2048);
@@ -77,7 +77,7 @@ ClaimFinding quant(const ClaimContext& c) {
 }
 
 ClaimFinding lowprec_half(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(0.5, machine::Unit::factor)};
+  ClaimFinding f{.criterion = about(0.5, figures::Unit::factor)};
   const catalog::ModelShape& m = c.model("llama-3-70b");
   const double weights = 2 * workload::count_parameters(m).total;
   const double kv = workload::kv_bytes(m, 8192, catalog::Dtype::bf16).base();
@@ -86,8 +86,8 @@ ClaimFinding lowprec_half(const ClaimContext& c) {
     const double before = weights + requests * kv;
     const double after = weights * weight_share + requests * kv * kv_share;
     try_case(f, label, computed(after / before, 0.02, kShapes),
-             fmt::format("{} / {}", show(after, machine::Unit::bytes),
-                         show(before, machine::Unit::bytes)));
+             fmt::format("{} / {}", show(after, figures::Unit::bytes),
+                         show(before, figures::Unit::bytes)));
   };
   run("FP8 weights alone", 0.5, 0, 1);
   run("INT4 weights alone", 0.25, 0, 1);
@@ -98,9 +98,9 @@ ClaimFinding lowprec_half(const ClaimContext& c) {
   return f;
 }
 
-machine::ServingQuery chat_query(const ClaimContext& c, const char* model, const char* accelerator,
-                                 int tp) {
-  machine::ServingQuery q;
+jobs::ServingQuery chat_query(const ClaimContext& c, const char* model, const char* accelerator,
+                              int tp) {
+  jobs::ServingQuery q;
   q.model = c.model(model);
   q.accelerator = &c.accelerator(accelerator);
   q.split.tp = tp;
@@ -109,10 +109,10 @@ machine::ServingQuery chat_query(const ClaimContext& c, const char* model, const
 }
 
 ClaimFinding batch_3_10x(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(3, 10, machine::Unit::factor)};
+  ClaimFinding f{.criterion = between(3, 10, figures::Unit::factor)};
   constexpr double kConcurrency = 256;
   constexpr double kLongest = 2048;
-  const machine::ServingQuery q = chat_query(c, "llama-3-8b", "h100-sxm", 1);
+  const jobs::ServingQuery q = chat_query(c, "llama-3-8b", "h100-sxm", 1);
   const auto replica = replica_of(c.models, q);
   if (!replica) return f;
   const machine::Costs costs = serving_costs(c.models, q);
@@ -123,25 +123,25 @@ ClaimFinding batch_3_10x(const ClaimContext& c) {
         static_batching(*replica, q.request, cv, kLongest, kConcurrency, serving_source(costs));
     try_case(f, fmt::format("output lengths vary by {} of their mean", cv),
              computed(continuous / s.output_tokens_per_s, 0.3, kServingPage),
-             fmt::format("{} / {} in batches of {}", show(continuous, machine::Unit::tokens_per_s),
-                         show(s.output_tokens_per_s, machine::Unit::tokens_per_s), s.batch));
+             fmt::format("{} / {} in batches of {}", show(continuous, figures::Unit::tokens_per_s),
+                         show(s.output_tokens_per_s, figures::Unit::tokens_per_s), s.batch));
   }
   const double one = closed_loop(*replica, q.request, 1, serving_source(costs)).output_tokens_per_s;
-  show_beside(f, "against no batching at all", machine::Unit::factor,
+  show_beside(f, "against no batching at all", figures::Unit::factor,
               computed(continuous / one, 0.3, kServingPage));
   f.only_if = fmt::format("outputs differ in length: {}. Equal outputs gain {} over static batches",
                           labels_of(f, true),
-                          show(f.cases[0].figure.estimate.value, machine::Unit::factor));
+                          show(f.cases[0].figure.estimate.value, figures::Unit::factor));
   f.instead = fmt::format("against static batches the gain is {} to {}; against none it is {}",
-                          show(f.cases.front().figure.estimate.value, machine::Unit::factor),
-                          show(f.cases.back().figure.estimate.value, machine::Unit::factor),
-                          show(continuous / one, machine::Unit::factor));
+                          show(f.cases.front().figure.estimate.value, figures::Unit::factor),
+                          show(f.cases.back().figure.estimate.value, figures::Unit::factor),
+                          show(continuous / one, figures::Unit::factor));
   return f;
 }
 
 // GPUs of a pod by its load: a 70B model on A100 and an 8B model on L40S, each within the promise.
 ClaimFinding chat_pod(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(8, 16, machine::Unit::count)};
+  ClaimFinding f{.criterion = between(8, 16, figures::Unit::count)};
   f.criterion.text = "8 to 16 GPUs";
   const serving::ServingTarget target{.ttft_p99 = seconds(2), .tpot_p99 = milliseconds(100)};
   struct Pod {
@@ -164,9 +164,9 @@ ClaimFinding chat_pod(const ClaimContext& c) {
                            significant(each.base(), 3)));
     }
     const auto load_of = [&](double gpus) { return gpus / pod.tp * each.base() * 0.8; };
-    show_beside(f, fmt::format("{}: load of 8 GPUs", pod.label), machine::Unit::per_second,
+    show_beside(f, fmt::format("{}: load of 8 GPUs", pod.label), figures::Unit::per_second,
                 computed(load_of(8), 0.3, kServingPage));
-    show_beside(f, fmt::format("{}: load of 16 GPUs", pod.label), machine::Unit::per_second,
+    show_beside(f, fmt::format("{}: load of 16 GPUs", pod.label), figures::Unit::per_second,
                 computed(load_of(16), 0.3, kServingPage));
     f.only_if +=
         fmt::format("{}{} gets {} requests/s (8 GPUs) to {} (16)", f.only_if.empty() ? "" : ", ",

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "study/calc/claim_trial.h"
 #include "core/catalog/fact_tables.h"
 #include "layers/facility/rack.h"
 #include "layers/facility/site_budget.h"
 #include "layers/facility/site_power.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kCoolingPage = "docs/models/cooling.md";
 constexpr const char* kPuePage = "docs/models/pue.md";
 
-std::string kw(Watts w) { return show(w.base(), machine::Unit::watts); }
+std::string kw(Watts w) { return show(w.base(), figures::Unit::watts); }
 
 facility::RackFit full_rack(const ClaimContext& c, const char* node, const char* cooling) {
   const catalog::Node& n = c.node(node);
@@ -36,18 +36,18 @@ void try_rack(ClaimFinding& f, const ClaimContext& c, const char* node, const ch
 }
 
 ClaimFinding air_limit(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(20e3, 30e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = between(20e3, 30e3, figures::Unit::watts)};
   const catalog::CoolingMethod& m = c.cooling("air-contained");
   try_case(f, "practical limit with containment", fact(m.rack_practical_max.base(), m.provenance),
            "catalog row");
   const facility::RackFit fit = full_rack(c, "dgx-h100", "air-contained");
-  show_beside(f, "DGX H100 a rack within it", machine::Unit::count,
+  show_beside(f, "DGX H100 a rack within it", figures::Unit::count,
               exact(fit.nodes, Basis::derived, kCoolingPage), kw(fit.power));
   return f;
 }
 
 ClaimFinding air_30(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(30e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = at_most(30e3, figures::Unit::watts)};
   for (const catalog::CoolingMethod& m : c.catalog().cooling_methods) {
     if (m.liquid_heat_fraction > 0) continue;
     try_case(f, m.id, fact(m.rack_practical_max.base(), m.provenance), "practical limit of a rack");
@@ -55,14 +55,14 @@ ClaimFinding air_30(const ClaimContext& c) {
   const catalog::CoolingMethod* next =
       facility::method_needed(kilowatts(31), c.catalog().cooling_methods);
   if (next != nullptr) {
-    show_beside(f, "next method up: " + next->id, machine::Unit::watts,
+    show_beside(f, "next method up: " + next->id, figures::Unit::watts,
                 fact(next->rack_practical_max.base(), next->provenance));
   }
   return f;
 }
 
 ClaimFinding rack_30_70(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(30e3, 70e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = between(30e3, 70e3, figures::Unit::watts)};
   try_rack(f, c, "dgx-h100", "rear-door-active");
   try_rack(f, c, "dgx-b200", "rear-door-active");
   try_rack(f, c, "dgx-h100", "air-contained");
@@ -76,13 +76,13 @@ ClaimFinding rack_30_70(const ClaimContext& c) {
 }
 
 ClaimFinding rack_100(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(100e3, machine::Unit::watts)};
+  ClaimFinding f{.criterion = at_least(100e3, figures::Unit::watts)};
   try_rack(f, c, "gb200-nvl72", "direct-to-chip-1p");
   try_rack(f, c, "gb300-nvl72", "direct-to-chip-1p");
   try_rack(f, c, "dgx-h100", "rear-door-active");
   try_rack(f, c, "dgx-b200", "rear-door-active");
   const catalog::CoolingMethod& legacy = c.cooling("air-perimeter");
-  show_beside(f, "conventional hall, practical limit", machine::Unit::watts,
+  show_beside(f, "conventional hall, practical limit", figures::Unit::watts,
               fact(legacy.rack_practical_max.base(), legacy.provenance));
   f.only_if = fmt::format(
       "the rack is a scale-up domain of its own ({}); racks of 8-GPU nodes stay "
@@ -100,7 +100,7 @@ void try_cooling_share(ClaimFinding& f, const std::string& label, double pue,
 }
 
 ClaimFinding cooling_half(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(0.5, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = at_least(0.5, figures::Unit::ratio)};
   f.criterion.text = "overhead of at least 50 % of the site's power, which takes a PUE of 2.0";
   double mean = 0;  // of the latest survey, which the table lists first
   if (const auto t = catalog_table(*c.models.knowledge, "pue_published")) {
@@ -126,13 +126,13 @@ ClaimFinding cooling_half(const ClaimContext& c) {
   f.only_if = fmt::format(
       "the PUE is 2.0 or more, as in the {}; at today's mean of {} all overhead "
       "is {}, power losses included, and computed halls are lower",
-      labels_of(f, true), significant(mean, 3), show(1 - 1 / mean, machine::Unit::ratio));
+      labels_of(f, true), significant(mean, 3), show(1 - 1 / mean, figures::Unit::ratio));
   f.instead = f.only_if;
   return f;
 }
 
 ClaimFinding campus_mw(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(50e6, 100e6, machine::Unit::watts)};
+  ClaimFinding f{.criterion = between(50e6, 100e6, figures::Unit::watts)};
   const catalog::Node& n = c.node("dgx-h100");
   const auto site = facility::site_power(
       c.catalog(),
@@ -151,9 +151,9 @@ ClaimFinding campus_mw(const ClaimContext& c) {
            facility::site_budget({.site_power = megawatts(mw), .pue = pue, .power_per_node = each})
                .nodes;
   };
-  show_beside(f, "H100 that fit 50 MW", machine::Unit::count,
+  show_beside(f, "H100 that fit 50 MW", figures::Unit::count,
               computed(fits(50), 0.15, n.provenance.reference));
-  show_beside(f, "H100 that fit 100 MW", machine::Unit::count,
+  show_beside(f, "H100 that fit 100 MW", figures::Unit::count,
               computed(fits(100), 0.15, n.provenance.reference));
   f.only_if =
       fmt::format("the site holds {} to {} H100 at nameplate; 16,384 need less, 100,000 more",

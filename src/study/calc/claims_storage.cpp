@@ -7,12 +7,12 @@
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
-#include "study/calc/claim_trial.h"
 #include "layers/storage/dataset.h"
 #include "layers/storage/guidance.h"
 #include "layers/storage/loader.h"
 #include "layers/storage/scale_out.h"
 #include "layers/storage/tier_sizing.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -93,26 +93,26 @@ BytesPerSecond guidance_read(const ClaimContext& c, double units, storage::Guida
 }
 
 ClaimFinding util_4060(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(0.40, 0.60, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = between(0.40, 0.60, figures::Unit::ratio)};
   const BytesPerSecond store = guidance_read(c, 1, storage::GuidanceLevel::good);
   for (const Reader& r : readers(c)) {
     const storage::LoaderRate rate = loader(c, r, store / kUnitGpus, cores_per_gpu(c));
     try_case(f, fmt::format("256 GPUs, {}", r.label), computed(rate.utilisation, 0.1, kLoaderPage),
              fmt::format("{} a GPU of {} asked, limit {}",
-                         show((store / kUnitGpus).base(), machine::Unit::bytes_per_s),
-                         show(r.demand().base(), machine::Unit::bytes_per_s), to_text(rate.limit)));
+                         show((store / kUnitGpus).base(), figures::Unit::bytes_per_s),
+                         show(r.demand().base(), figures::Unit::bytes_per_s), to_text(rate.limit)));
   }
   f.only_if = fmt::format(
       "the store gives 0.40 to 0.60 of what the GPUs ask. At the least guided {} "
       "that is so for {}; heavier readers starve further, a language "
       "model does not notice",
-      show(store.base(), machine::Unit::bytes_per_s), labels_of(f, true));
+      show(store.base(), figures::Unit::bytes_per_s), labels_of(f, true));
   return f;
 }
 
 // Four PCIe 5 drives of a node, for its eight GPUs.
 ClaimFinding util_90(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(0.90, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   const catalog::StorageDevice* drive = c.catalog().storage_device("tlc-gen5");
   if (drive == nullptr) return f;
   const BytesPerSecond fetch = drive->read * (4 * storage::kDeliveredShare / 8);
@@ -121,8 +121,8 @@ ClaimFinding util_90(const ClaimContext& c) {
     try_case(f, fmt::format("{}, {} cores a GPU", r.label, significant(cores, 3)),
              computed(rate.utilisation, 0.1, kLoaderPage),
              fmt::format("{} a GPU of {} asked, limit {}",
-                         show(fetch.base(), machine::Unit::bytes_per_s),
-                         show(r.demand().base(), machine::Unit::bytes_per_s), to_text(rate.limit)));
+                         show(fetch.base(), figures::Unit::bytes_per_s),
+                         show(r.demand().base(), figures::Unit::bytes_per_s), to_text(rate.limit)));
   };
   const Reader images = mlperf_reader(c, "resnet50", "h100", "image");
   run(images, cores_per_gpu(c));
@@ -142,7 +142,7 @@ bool has_role(const catalog::StorageDevice& d, std::string_view role) {
 }
 
 ClaimFinding gpu_direct_us(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(50e-6, machine::Unit::seconds)};
+  ClaimFinding f{.criterion = at_most(50e-6, figures::Unit::seconds)};
   double least = 1;
   for (const catalog::StorageDevice& d : c.catalog().storage_devices) {
     if (!has_role(d, "gpu-direct") || !d.read_latency) continue;
@@ -150,12 +150,12 @@ ClaimFinding gpu_direct_us(const ClaimContext& c) {
     least = std::min(least, d.read_latency->base());
   }
   f.instead = fmt::format("the flash alone takes {}, before any network or file system",
-                          show(least, machine::Unit::seconds));
+                          show(least, figures::Unit::seconds));
   return f;
 }
 
 ClaimFinding inference_latency(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(1e-3, machine::Unit::seconds)};
+  ClaimFinding f{.criterion = at_most(1e-3, figures::Unit::seconds)};
   for (const char* id :
        {"tlc-gen5", "qlc-122", "pfs-weka-node", "pfs-vast-ebox", "hdd-cmr24", "obj-hdd-node"}) {
     const catalog::StorageDevice* d = c.catalog().storage_device(id);
@@ -168,34 +168,34 @@ ClaimFinding inference_latency(const ClaimContext& c) {
 
 ClaimFinding hot_tier(const ClaimContext& c) {
   constexpr double kMulti = 2e12;
-  ClaimFinding f{.criterion = at_least(kMulti, machine::Unit::bytes_per_s)};
+  ClaimFinding f{.criterion = at_least(kMulti, figures::Unit::bytes_per_s)};
   const BytesPerSecond unit = guidance_read(c, 1, storage::GuidanceLevel::best);
   for (const double gpus : {256.0, 1024.0, 16384.0}) {
     try_case(f, fmt::format("{} H100", grouped(static_cast<std::int64_t>(gpus))),
              computed((unit * (gpus / kUnitGpus)).base(), 0.1, "refarch_storage"),
              fmt::format("{} SU x {} (best guidance)", significant(gpus / kUnitGpus, 4),
-                         show(unit.base(), machine::Unit::bytes_per_s)));
+                         show(unit.base(), figures::Unit::bytes_per_s)));
   }
   const double gpus = kUnitGpus * std::ceil(kMulti / unit.base());
-  show_beside(f, "H100s that ask 2 TB/s at best guidance", machine::Unit::count,
+  show_beside(f, "H100s that ask 2 TB/s at best guidance", figures::Unit::count,
               computed(gpus, 0.1, "refarch_storage"));
   for (const char* id : {"pfs-ddn-ai400x3", "pfs-ess6000", "obj-hdd-node"}) {
     const catalog::StorageDevice* d = c.catalog().storage_device(id);
     if (d == nullptr) continue;
     const storage::TierSize size = storage::size_tier(
         {.read = BytesPerSecond(kMulti)}, *d, {.protection = storage::kApplianceProtection});
-    show_beside(f, "boxes for 2 TB/s: " + d->name, machine::Unit::count,
+    show_beside(f, "boxes for 2 TB/s: " + d->name, figures::Unit::count,
                 fact(size.devices, d->provenance));
   }
   f.only_if = fmt::format("the cluster has {} H100 or more; 1,024 of them are guided to {} at best",
                           grouped(static_cast<std::int64_t>(gpus)),
-                          show((unit * 4).base(), machine::Unit::bytes_per_s));
+                          show((unit * 4).base(), figures::Unit::bytes_per_s));
   return f;
 }
 
 // Checkpoints of the 1T shape on 10, 15, 20 and 30 data nodes of one system.
 ClaimFinding scale_linear(const ClaimContext& c) {
-  ClaimFinding f{.criterion = about(1, machine::Unit::factor)};
+  ClaimFinding f{.criterion = about(1, figures::Unit::factor)};
   f.criterion.text = "within 5 % of linear growth from the smallest system";
   const auto t = c.models.knowledge->table("validation/checkpoint_truth.csv");
   if (!t) return f;
@@ -228,23 +228,23 @@ ClaimFinding scale_linear(const ClaimContext& c) {
   const Bytes size = rows.front().size;
   const double transfer = size / fit.per_server / fit.fixed;  // of one node alone, in fixed costs
   const double limit = std::floor((first_nodes + transfer * kAbout) / (1 - kAbout));
-  show_beside(f, "fixed cost of every checkpoint", machine::Unit::seconds,
+  show_beside(f, "fixed cost of every checkpoint", figures::Unit::seconds,
               computed(fit.fixed.base(), 0.3, kStoragePage), "fit of t = t0 + (S/K)/b");
-  show_beside(f, "rate of one data node", machine::Unit::bytes_per_s,
+  show_beside(f, "rate of one data node", figures::Unit::bytes_per_s,
               computed(fit.per_server.base(), 0.05, kStoragePage), "the same fit");
-  show_beside(f, "nodes at which the fit falls to 0.95 of linear", machine::Unit::count,
+  show_beside(f, "nodes at which the fit falls to 0.95 of linear", figures::Unit::count,
               computed(limit, 0.3, kStoragePage));
   f.only_if = fmt::format(
       "the transfer is long beside its fixed cost ({} in every checkpoint): up to "
       "{} nodes for {}; {} reach {}",
-      show(fit.fixed.base(), machine::Unit::seconds), limit,
-      show(size.base(), machine::Unit::bytes), labels_of(f, false),
-      show(f.cases.back().figure.estimate.value, machine::Unit::ratio));
+      show(fit.fixed.base(), figures::Unit::seconds), limit,
+      show(size.base(), figures::Unit::bytes), labels_of(f, false),
+      show(f.cases.back().figure.estimate.value, figures::Unit::ratio));
   return f;
 }
 
 ClaimFinding tcp_ceiling(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(0.95, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = at_most(0.95, figures::Unit::ratio)};
   f.criterion.text = "TCP reaches at most 95 % of a 400 Gb/s port";
   const double core = c.input("tcp-core").number();
   const double all = c.input("dgx-h100-cores").number();
@@ -255,25 +255,25 @@ ClaimFinding tcp_ceiling(const ClaimContext& c) {
         fmt::format("min(1, {} x {} / 400 Gb/s)", cores, core));
   }
   const double needed = 400 / core;
-  show_beside(f, "cores that fill a 400 Gb/s port", machine::Unit::count,
+  show_beside(f, "cores that fill a 400 Gb/s port", figures::Unit::count,
               within(needed, 0.3, 0.3, Basis::paper, "claims_inputs/tcp-core"));
-  show_beside(f, "cores for each GB/s", machine::Unit::count,
+  show_beside(f, "cores for each GB/s", figures::Unit::count,
               within(8 / core, 0.3, 0.3, Basis::paper, "claims_inputs/tcp-core"));
   f.only_if = fmt::format(
       "fewer than {} cores serve each 400 Gb/s port; of the {} in a DGX H100 "
       "that is {}, a cost more than a ceiling",
-      significant(std::ceil(needed), 3), all, show(needed / all, machine::Unit::ratio));
+      significant(std::ceil(needed), 3), all, show(needed / all, figures::Unit::ratio));
   return f;
 }
 
 ClaimFinding storage_100(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(100e9, machine::Unit::bytes_per_s)};
+  ClaimFinding f{.criterion = at_least(100e9, figures::Unit::bytes_per_s)};
   constexpr double kGpus = 1024;
   std::string enough;
   for (const Reader& r : readers(c)) {
     try_case(f, fmt::format("1,024 GPUs, {}", r.label),
              computed((r.demand() * kGpus).base(), 0.1, kLoaderPage),
-             fmt::format("1024 x {}", show(r.demand().base(), machine::Unit::bytes_per_s)));
+             fmt::format("1024 x {}", show(r.demand().base(), figures::Unit::bytes_per_s)));
     const double gpus = std::ceil(gbytes_per_s(100) / r.demand());
     if (f.cases.back().meets) {
       enough += fmt::format("{}{} from {} GPUs on", enough.empty() ? "" : ", ", r.label, gpus);
@@ -281,7 +281,7 @@ ClaimFinding storage_100(const ClaimContext& c) {
   }
   const BytesPerSecond text = text_reader(c).demand() * kGpus;
   f.only_if = fmt::format("it trains on images or volumes ({}); 1,024 GPUs on text read {}", enough,
-                          show(text.base(), machine::Unit::bytes_per_s));
+                          show(text.base(), figures::Unit::bytes_per_s));
   return f;
 }
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "study/calc/claim_trial.h"
 #include "core/catalog/embedded.h"
 #include "model/machine/known_fixture.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
@@ -27,7 +27,7 @@ const ClaimCheck& check(std::string_view id) {
 }
 
 double beside(const ClaimCheck& c, std::string_view label) {
-  for (const machine::Figure& f : c.finding.beside) {
+  for (const figures::Number& f : c.finding.beside) {
     if (f.label == label) return f.estimate.value;
   }
   ADD_FAILURE() << c.claim.id << " shows no '" << label << "'";
@@ -50,13 +50,13 @@ TEST(Claims, SayWhatWasTriedAndWhereItCameFrom) {
     EXPECT_FALSE(c.statement.empty());
     EXPECT_FALSE(c.finding.criterion.text.empty());
     std::set<std::string> ids;
-    const auto look = [&](const machine::Figure& f) {
+    const auto look = [&](const figures::Number& f) {
       EXPECT_TRUE(ids.insert(f.id).second) << f.id << " twice";
       EXPECT_FALSE(f.estimate.reference.empty()) << f.label;
       EXPECT_TRUE(std::isfinite(f.estimate.value)) << f.label;
     };
     for (const ClaimCase& k : c.finding.cases) look(k.figure);
-    for (const machine::Figure& f : c.finding.beside) look(f);
+    for (const figures::Number& f : c.finding.beside) look(f);
   }
 }
 
@@ -84,7 +84,7 @@ TEST(Claims, FollowTheCatalogAndNotAList) {
 }
 
 TEST(Claims, VerdictIsAllSomeOrNone) {
-  ClaimFinding f{.criterion = about(100, machine::Unit::count)};
+  ClaimFinding f{.criterion = about(100, figures::Unit::count)};
   try_case(f, "near", exact(104, Basis::derived, "test"));
   EXPECT_EQ(verdict_of(f), ClaimVerdict::holds);
   try_case(f, "far", exact(106, Basis::derived, "test"));

@@ -7,19 +7,19 @@
 
 #include "core/base/math.h"
 #include "core/base/text.h"
-#include "study/calc/claim_trial.h"
 #include "layers/cluster/gang.h"
-#include "model/design/templates.h"
 #include "layers/failure/rates.h"
-#include "model/machine/predict_training.h"
-#include "plan/plan/review.h"
 #include "layers/training/pipeline.h"
+#include "model/design/templates.h"
+#include "model/jobs/predict_training.h"
+#include "plan/plan/review.h"
+#include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
 
 ClaimFinding gang_7of8(const ClaimContext&) {
-  ClaimFinding f{.criterion = at_least(1, machine::Unit::count)};
+  ClaimFinding f{.criterion = at_least(1, figures::Unit::count)};
   f.criterion.text = "nodes stand idle for ever";
   const auto held = [&](const char* label, std::vector<cluster::HeldGang> gangs, int free,
                         const char* formula) {
@@ -39,7 +39,7 @@ ClaimFinding gang_7of8(const ClaimContext&) {
   held("the 8th runs a job that ends", {{"a", 8, 7}, {"b", 1, 1}}, 0,
        "a holds 7 of 8, b has all it needs");
   const std::vector<cluster::HeldGang> gangs = {{"a", 8, 0}, {"b", 8, 0}};
-  show_beside(f, "gangs that run at once when each takes all or nothing", machine::Unit::count,
+  show_beside(f, "gangs that run at once when each takes all or nothing", figures::Unit::count,
               exact(gangs_started_atomically(gangs, 8), Basis::derived, "docs/models/cluster.md"));
   f.only_if =
       "it may hold nodes while it waits and the missing one is held the same way, or does "
@@ -48,7 +48,7 @@ ClaimFinding gang_7of8(const ClaimContext&) {
 }
 
 ClaimFinding failures_weekly(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(weeks(1).base(), machine::Unit::seconds)};
+  ClaimFinding f{.criterion = at_most(weeks(1).base(), figures::Unit::seconds)};
   f.criterion.text = "a failure at least every week";
   const failure::NodeFailureRate* r = find_rate(c.models.failure_rates, "llama3");
   if (r == nullptr) return f;
@@ -65,10 +65,10 @@ ClaimFinding failures_weekly(const ClaimContext& c) {
   const auto shown = [](double gpus) {
     return grouped(static_cast<std::int64_t>(std::ceil(gpus)));
   };
-  show_beside(f, "GPUs at which a failure a week is the mean", machine::Unit::count,
+  show_beside(f, "GPUs at which a failure a week is the mean", figures::Unit::count,
               within(std::ceil(gpus_for(weeks(1))), 0.4, 0.7, Basis::paper,
                      "calibration/node_failure_rates/llama3"));
-  show_beside(f, "and a failure a day", machine::Unit::count,
+  show_beside(f, "and a failure a day", figures::Unit::count,
               within(std::ceil(gpus_for(days(1))), 0.4, 0.7, Basis::paper,
                      "calibration/node_failure_rates/llama3"));
   f.only_if = fmt::format(
@@ -87,7 +87,7 @@ double pipeline_use(int stages, int microbatches) {
 }
 
 ClaimFinding util_80(const ClaimContext&) {
-  ClaimFinding f{.criterion = at_least(0.80, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = at_least(0.80, figures::Unit::ratio)};
   f.criterion.text = "a run that nothing starves uses its GPUs 80 % of the time or more";
   struct Case {
     int stages;
@@ -116,7 +116,7 @@ double exposed_share(const training::StepEstimate& s) {
 
 // An 8B model sharded over all GPUs, which is what most teams above one node begin with.
 double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
-  machine::TrainingQuery q{
+  jobs::TrainingQuery q{
       .model = c.model("llama-3-8b"), .accelerator = &c.accelerator("h100-sxm"), .gpus = gpus};
   q.nic = nic;
   q.sequence = 8192;
@@ -141,7 +141,7 @@ BytesPerSecond rate_for_share(const ClaimContext& c, int gpus, double wanted) {
 
 ClaimFinding net_above_8(const ClaimContext& c) {
   constexpr double kProblem = 0.10;
-  ClaimFinding f{.criterion = at_least(kProblem, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = at_least(kProblem, figures::Unit::ratio)};
   f.criterion.text = "at least a tenth of the step waits for the network";
   struct Case {
     int gpus;
@@ -153,11 +153,11 @@ ClaimFinding net_above_8(const ClaimContext& c) {
              computed(share_of(c, k.gpus, gbits_per_s(k.gbits)), 0.3, "docs/models/training.md"),
              "exposed communication / step, 8B sharded over all, 8,192 tokens a GPU");
   }
-  show_beside(f, "8 H100 in one node", machine::Unit::ratio,
+  show_beside(f, "8 H100 in one node", figures::Unit::ratio,
               computed(share_of(c, 8, gbits_per_s(400)), 0.3, "docs/models/training.md"));
   const BytesPerSecond rate = rate_for_share(c, 64, kProblem);
   show_beside(f, "network a GPU at which 64 H100 wait a tenth of the step",
-              machine::Unit::bytes_per_s, computed(rate.base(), 0.3, "docs/models/training.md"));
+              figures::Unit::bytes_per_s, computed(rate.base(), 0.3, "docs/models/training.md"));
   f.only_if = fmt::format(
       "each GPU has less than about {} Gb/s of network (8B sharded over 64 "
       "H100); above that the step hides it",
@@ -167,7 +167,7 @@ ClaimFinding net_above_8(const ClaimContext& c) {
 
 // The template of that case, with its fleet, site and store in proportion, on 400 Gb/s InfiniBand.
 ClaimFinding av_cluster(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(0.90, machine::Unit::ratio)};
+  ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   f.criterion.text = "goodput of the example design at least 90 %";
   const auto found = design::find_template("av-vision");
   if (!found) return f;
@@ -190,8 +190,8 @@ ClaimFinding av_cluster(const ClaimContext& c) {
     try_case(
         f, fmt::format("{} H100", grouped(gpus)),
         computed(t.goodput, 0.05, "data/templates/av-vision.yaml"),
-        fmt::format("run of {}, NICs {} a node", show(t.run_time.base(), machine::Unit::seconds),
-                    show(r.networks().compute.per_node().base(), machine::Unit::bytes_per_s)));
+        fmt::format("run of {}, NICs {} a node", show(t.run_time.base(), figures::Unit::seconds),
+                    show(r.networks().compute.per_node().base(), figures::Unit::bytes_per_s)));
   }
   f.only_if = "the store grows with the GPUs and the batch feeds them all: goodput holds at " +
               labels_of(f, true);

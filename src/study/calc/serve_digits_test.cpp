@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "study/calc/calculators.h"
 #include "model/machine/known_fixture.h"
+#include "study/calc/calculators.h"
 
 namespace orrery::calc {
 namespace {
@@ -21,7 +21,7 @@ Calculation served_to_the_digit(const CalcTexts& more) {
 }
 
 double served_value(const Calculation& c, std::string_view id) {
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == id) return f.estimate.value;
   }
   ADD_FAILURE() << "no figure " << id;
@@ -40,7 +40,7 @@ TEST(ServeDigits, RatesToFourAndRentsToThree) {
   EXPECT_EQ(c.answer.find("1.235 requests a second need "), 0U) << c.answer;
   const double gpus = served_value(c, "gpus");
   const double rent = served_value(c, "rent");
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.id != "rent") continue;
     EXPECT_EQ(f.formula, significant(gpus, 9) + " accelerators at " + significant(rent / gpus, 3) +
                              " USD an hour");
@@ -55,7 +55,7 @@ TEST(ServeDigits, AFirstTokenIsTwiceAsUncertain) {
   const Calculation c = served_to_the_digit({});
   double narrow = 0;
   double wide = 0;
-  for (const machine::Figure& f : c.figures) {
+  for (const figures::Number& f : c.figures) {
     if (f.id == "tpot") narrow = f.estimate.high / f.estimate.value - 1;
     if (f.id == "ttft") wide = f.estimate.high / f.estimate.value - 1;
   }

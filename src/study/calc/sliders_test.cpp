@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "model/machine/known_fixture.h"
 #include "study/calc/calc.h"
 #include "study/calc/calculators.h"
-#include "model/machine/known_fixture.h"
 
 namespace orrery::calc {
 namespace {

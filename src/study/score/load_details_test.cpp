@@ -258,8 +258,8 @@ TEST(LoadDetails, served_rows_that_cannot_be_predicted_count_as_skipped) {
   }
 }
 
-machine::DisaggregatedQuery deepseek_apart(double clients) {
-  machine::ServingQuery q;
+jobs::DisaggregatedQuery deepseek_apart(double clients) {
+  jobs::ServingQuery q;
   q.model = *machine::known().catalog().model("deepseek-v3");
   q.accelerator = machine::known().catalog().accelerator("gb200");
   q.engine = "sglang";
@@ -274,28 +274,28 @@ machine::DisaggregatedQuery deepseek_apart(double clients) {
 // One more prefill replica as long as those there are work nine tenths of the time, up to 24.
 TEST(LoadDetails, prefill_replicas_are_added_until_they_have_room) {
   for (const double clients : {64.0, 512.0, 1500.0}) {
-    machine::DisaggregatedQuery q = deepseek_apart(clients);
+    jobs::DisaggregatedQuery q = deepseek_apart(clients);
     settle_unsaid(machine::known(), {.prefill_devices = 4, .decode_devices = 8}, q);
     EXPECT_EQ(q.decode_replicas, 4);
     EXPECT_EQ(q.prefill.split.tp, 4);
     EXPECT_EQ(q.prefill.split.ep, 4);
     EXPECT_EQ(q.decode.split.ep, 8);
     const auto load = [&](double replicas) {
-      machine::DisaggregatedQuery other = q;
+      jobs::DisaggregatedQuery other = q;
       other.prefill_replicas = replicas;
       return predict_disaggregated(machine::known(), other)->point.prefill_load;
     };
     if (q.prefill_replicas < 24) EXPECT_LT(load(q.prefill_replicas), 0.9) << clients;
     if (q.prefill_replicas > 1) EXPECT_GE(load(q.prefill_replicas - 1), 0.9) << clients;
   }
-  machine::DisaggregatedQuery many = deepseek_apart(4096);
+  jobs::DisaggregatedQuery many = deepseek_apart(4096);
   many.decode.request = many.prefill.request = {.input = 100000, .output = 2};
   settle_unsaid(machine::known(), {.prefill_devices = 4, .decode_devices = 8}, many);
   EXPECT_EQ(many.prefill_replicas, 24);
 }
 
 TEST(LoadDetails, a_group_that_attends_by_rank_is_not_widened) {
-  machine::ServingQuery q = deepseek_apart(64).decode;
+  jobs::ServingQuery q = deepseek_apart(64).decode;
   q.split = {.tp = 1, .attention_dp = 16, .ep = 4};
   widen(machine::known(), q);
   EXPECT_EQ(q.split.attention_dp, 16);
@@ -318,7 +318,7 @@ TEST(LoadDetails, a_group_that_attends_by_rank_is_not_widened) {
 // 4,096 places.
 TEST(LoadDetails, guesses_and_places_go_by_the_requests_of_a_rank) {
   const auto settled = [](double clients, int devices, bool goes_on) {
-    machine::DisaggregatedQuery q = deepseek_apart(clients);
+    jobs::DisaggregatedQuery q = deepseek_apart(clients);
     q.decode.engine = q.prefill.engine = "trtllm";
     settle_unsaid(
         machine::known(),

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/statistics.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/model_of.h"
 #include "study/score/open_loop_score.h"
 #include "study/score/requests_score.h"
@@ -52,8 +52,8 @@ Score scored_log(const RowFields& more) {
   return score_requests(table_of({hand_log_row(more)}), inputs).value();
 }
 
-machine::ServingQuery logged_query(const char* model) {
-  machine::ServingQuery q;
+jobs::ServingQuery logged_query(const char* model) {
+  jobs::ServingQuery q;
   q.model = model_of(model, known_inputs()).value();
   q.accelerator = machine::known().catalog().accelerator("h200-sxm");
   q.engine = "vllm";
@@ -62,7 +62,7 @@ machine::ServingQuery logged_query(const char* model) {
 }
 
 // The same requests from 0 s on, in the order in which they came.
-std::vector<double> replayed_means(const machine::ServingQuery& q) {
+std::vector<double> replayed_means(const jobs::ServingQuery& q) {
   std::vector<serving::Timed> arrivals;
   const std::tuple<double, int, int> all[] = {
       {0, 200, 1}, {0.25, 900, 11}, {1.5, 300, 21}, {2.0, 100, 5}};
@@ -71,7 +71,7 @@ std::vector<double> replayed_means(const machine::ServingQuery& q) {
     arrivals.back().spec.prompt = prompt;
     arrivals.back().spec.output = output;
   }
-  const auto records = machine::replay_requests(machine::known(), q, arrivals, true);
+  const auto records = jobs::replay_requests(machine::known(), q, arrivals, true);
   EXPECT_TRUE(records) << to_text(records.error());
   std::vector<double> ttft, tpot, e2e;
   for (const serving::RequestRecord& r : *records) {
@@ -98,7 +98,7 @@ void expect_series(const Score& score, const std::vector<double>& wanted) {
 }
 
 TEST(LogsByHand, a_row_is_the_replica_that_wrote_the_log) {
-  machine::ServingQuery q = logged_query("mistralai/Mixtral-8x7B-v0.1");
+  jobs::ServingQuery q = logged_query("mistralai/Mixtral-8x7B-v0.1");
   q.split = {.tp = 2, .attention_dp = 2, .ep = 4};
   q.limits = serving::EngineLimits{.token_budget = 700, .max_sequences = 3};
   q.blocks = 9000;
@@ -106,7 +106,7 @@ TEST(LogsByHand, a_row_is_the_replica_that_wrote_the_log) {
 }
 
 TEST(LogsByHand, what_a_row_does_not_say_is_usual) {
-  machine::ServingQuery q = logged_query("meta-llama/Llama-3.1-8B");
+  jobs::ServingQuery q = logged_query("meta-llama/Llama-3.1-8B");
   q.split = {.tp = 1, .attention_dp = 1, .ep = 1};
   q.limits = serving::EngineLimits{.token_budget = 2048, .max_sequences = 256};
   expect_series(scored_log({{"model", "meta-llama/Llama-3.1-8B"},
@@ -162,7 +162,7 @@ struct OpenAsk {
 };
 
 std::vector<double> open_means(const OpenAsk& ask) {
-  machine::ServingQuery q = logged_query("meta-llama/Llama-3.1-8B");
+  jobs::ServingQuery q = logged_query("meta-llama/Llama-3.1-8B");
   q.accelerator = machine::known().catalog().accelerator("h100-sxm");
   q.split.tp = ask.tp;
   q.request = {.input = ask.prompt, .output = ask.output};

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/model_of.h"
 
 namespace orrery::score {
@@ -65,7 +65,7 @@ std::optional<catalog::Dtype> format_of(std::string_view precision) {
 std::expected<OfflineRow, std::string> read_offline_row(const CsvTable& t, const CsvRow& row,
                                                         const ScoreInputs& inputs) {
   OfflineRow read;
-  machine::ServingQuery& q = read.query;
+  jobs::ServingQuery& q = read.query;
   const auto model = model_of(t.text(row, "model"), inputs);
   if (!model) return std::unexpected("unknown model");
   q.model = *model;

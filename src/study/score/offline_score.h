@@ -6,13 +6,13 @@
 // "Mixed" precision is 16 bits. Rows of a metric that is not output tokens a second are skipped.
 #pragma once
 
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/score.h"
 
 namespace orrery::score {
 
 struct OfflineRow {
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   int requests = 0;
   double devices = 1;  // that the row's throughput is divided by
 };

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/statistics.h"
-#include "study/score/training_rows.h"
 #include "core/workload/model_math.h"
+#include "study/score/training_rows.h"
 
 namespace orrery::score {
 namespace {
@@ -29,7 +29,7 @@ ScoreSummary score_one_mfu(const CsvTable& table, const ScoreInputs& inputs) {
   for (const CsvRow& row : table.rows()) {
     const auto r = read_training_row(table, row, inputs);
     if (!r || !r->counts || !r->tokens_per_s_per_gpu || r->query.model.is_moe()) continue;
-    const machine::TrainingQuery& q = r->query;
+    const jobs::TrainingQuery& q = r->query;
     const auto peak = q.accelerator->peak(workload::product_dtype(q.precision));
     if (!peak) continue;
     const Flops token =

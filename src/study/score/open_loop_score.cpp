@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/model_of.h"
 
 namespace orrery::score {
@@ -17,7 +17,7 @@ constexpr double kCensoredShare = 0.01;
 constexpr double kMostRequests = 6000;
 
 struct OpenRow {
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   serving::OpenLoad load;
   double prompts = 1;  // distinct ones
   double systems = 1;
@@ -74,7 +74,7 @@ std::vector<serving::Timed> arrivals_of(const OpenRow& r) {
   return arrivals;
 }
 
-Estimate in_ms(double seconds, const machine::OpenLoopPrediction& p, double wider) {
+Estimate in_ms(double seconds, const jobs::OpenLoopPrediction& p, double wider) {
   const double width = p.error * wider;
   return {.value = seconds * 1e3,
           .low = seconds * 1e3 / (1 + width),

@@ -80,7 +80,7 @@ TEST(RefitDetails, a_closed_loop_is_met_at_nine_tenths_of_its_lengths) {
   std::vector<ServedRow> rows(20, one_served());
   machine::Models prior = with_tunings(refit_serving(machine::known(), rows));
   const auto tpot = [&](const machine::Models& models) {
-    machine::ServingQuery q = rows[0].query;
+    jobs::ServingQuery q = rows[0].query;
     q.request.input *= 0.9;
     q.request.output *= 0.9;
     return predict_serving(models, q)->point.tpot.base();
@@ -117,7 +117,7 @@ TEST(RefitDetails, a_decode_replica_is_met_by_its_step) {
   for (ServedRow& row : rows) {
     row.query.split.tp = 4;
     row.query.request = {.input = 400, .output = 6000, .requests_per_client = 2};
-    row.apart = machine::DisaggregatedQuery{
+    row.apart = jobs::DisaggregatedQuery{
         .prefill = row.query, .decode = row.query, .prefill_replicas = 2, .decode_replicas = 3};
   }
   const auto tpot = [&](const machine::Models& models) {

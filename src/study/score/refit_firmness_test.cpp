@@ -5,10 +5,10 @@
 #include <cmath>
 #include <functional>
 
+#include "core/workload/model_math.h"
 #include "study/score/rows_fixture.h"
 #include "study/score/serving_refit.h"
 #include "study/score/serving_rows.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::score {
 namespace {
@@ -86,7 +86,7 @@ const std::vector<HeldParameter>& held_between() {
 }
 
 double held_tpot(const ServedRow& row, std::vector<serving::TuningRow> tunings) {
-  machine::ServingQuery q = row.query;
+  jobs::ServingQuery q = row.query;
   q.request.input *= 0.9;
   q.request.output *= 0.9;
   return predict_serving(tuned_with(tunings), q)->point.tpot.base();

@@ -59,7 +59,7 @@ ServedRow moved_row(const char* model, int tp) {
 double tpot_with(const ServingTuning& tuning, const ServedRow& row) {
   machine::Models tuned = machine::known();
   tuned.tunings = {{.accelerator = "*", .engine = "vllm", .tuning = tuning}};
-  machine::ServingQuery q = row.query;
+  jobs::ServingQuery q = row.query;
   q.request.input *= 0.9;
   q.request.output *= 0.9;
   return predict_serving(tuned, q)->point.tpot.base();

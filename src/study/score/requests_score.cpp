@@ -11,7 +11,7 @@
 #include "core/base/simplex.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/model_of.h"
 
 namespace orrery::score {
@@ -34,7 +34,7 @@ struct LoggedRequest {
 
 struct RequestLog {
   std::string id;
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   bool calibrates = false;
   std::vector<LoggedRequest> requests;  // in the order they came, from 0 s
 };
@@ -107,7 +107,7 @@ struct GpuFactors {
   Seconds step;  // host time more than the engine's
 };
 
-machine::Models with_factors(machine::Models models, const machine::ServingQuery& q,
+machine::Models with_factors(machine::Models models, const jobs::ServingQuery& q,
                              const GpuFactors& f) {
   for (compute::Relative& r : models.kernels.relatives) {
     if (r.accelerator != q.accelerator->id) continue;
@@ -126,7 +126,7 @@ using Records = std::vector<serving::RequestRecord>;
 Result<Records> replayed(const machine::Models& models, const RequestLog& log) {
   std::vector<serving::Timed> arrivals;
   for (const LoggedRequest& r : log.requests) arrivals.push_back({.spec = r.spec, .at = r.queued});
-  auto records = machine::replay_requests(models, log.query, arrivals, true);
+  auto records = jobs::replay_requests(models, log.query, arrivals, true);
   if (records) std::ranges::sort(*records, {}, &serving::RequestRecord::id);
   return records;
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
-#include "model/machine/predict_serving.h"
 
 namespace orrery::score {
 namespace {
@@ -21,7 +21,7 @@ std::string log_of_slow_memory() {
   for (compute::Relative& r : models.kernels.relatives) {
     if (r.accelerator == "l40s") r.memory_efficiency *= 0.8;
   }
-  machine::ServingQuery q;
+  jobs::ServingQuery q;
   q.model = *models.catalog().model("llama-3-8b");
   q.accelerator = models.catalog().accelerator("l40s");
   q.blocks = 4000;
@@ -31,7 +31,7 @@ std::string log_of_slow_memory() {
                                             .requests = 96,
                                             .prompt = {.length = 500, .least_share = 0.5},
                                             .output = {.length = 40, .least_share = 0.5}});
-  const auto records = machine::replay_requests(models, q, arrivals, true);
+  const auto records = jobs::replay_requests(models, q, arrivals, true);
   std::string text;
   for (const serving::RequestRecord& r : *records) {
     text += fmt::format(

@@ -60,9 +60,9 @@ TEST(RowNotes, a_difference_is_told_in_seconds_and_as_a_share_of_what_was_measur
   EXPECT_NEAR(percent, 100 * seconds / 8.192, 0.06);
 }
 
-machine::ServingQuery gathered(const char* model, double clients) {
+jobs::ServingQuery gathered(const char* model, double clients) {
   const catalog::Catalog& catalog = machine::known().catalog();
-  machine::ServingQuery q;
+  jobs::ServingQuery q;
   q.model = *catalog.model(model);
   q.accelerator = catalog.accelerator("b200-sxm");
   q.engine = "trtllm";
@@ -80,7 +80,7 @@ TEST(RowNotes, only_latent_attention_gathers_for_experts) {
   EXPECT_EQ(load_of_test(gathered("deepseek-v3", 63)).gathering.iterations, 0);
   EXPECT_EQ(load_of_test(gathered("mixtral-8x7b", 64)).gathering.iterations, 0);
   EXPECT_EQ(load_of_test(gathered("llama-3-8b", 64)).gathering.iterations, 20);
-  machine::ServingQuery wide = gathered("deepseek-v3", 64);
+  jobs::ServingQuery wide = gathered("deepseek-v3", 64);
   wide.precision.experts = catalog::Dtype::fp4;
   EXPECT_EQ(load_of_test(wide).gathering.iterations, 0);
 }

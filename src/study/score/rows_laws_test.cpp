@@ -376,7 +376,7 @@ std::map<std::string, std::string> serving_fields() {
           {"tp_size", "4"}};
 }
 
-std::expected<machine::ServingQuery, std::string> serving_row(
+std::expected<jobs::ServingQuery, std::string> serving_row(
     const std::map<std::string, std::string>& more, const std::string& role = "") {
   auto fields = serving_fields();
   for (const auto& [name, value] : more) fields[name] = value;
@@ -424,7 +424,7 @@ TEST(ServingRowLaws, budgets_are_those_of_the_tests) {
 }
 
 TEST(ServingRowLaws, the_load_of_a_test_is_cut_and_polled_as_it_was) {
-  machine::ServingQuery q = *serving_row({});
+  jobs::ServingQuery q = *serving_row({});
   EXPECT_EQ(load_of_test(q).least_share, 0.8);
   EXPECT_NEAR(load_of_test(q).waves_most, 12000.0 / 1024, 1e-9);
   q.request.output = 12000;
@@ -492,7 +492,7 @@ TEST(ServingRowLaws, a_group_wider_than_a_host_attends_by_rank_where_a_host_woul
   EXPECT_EQ(whole->query.decode.split.attention_dp, 1);
 }
 
-machine::DisaggregatedQuery unsaid(const std::string& row) {
+jobs::DisaggregatedQuery unsaid(const std::string& row) {
   const auto read = apart_row({row});
   EXPECT_TRUE(read) << read.error();
   EXPECT_EQ(read->from, ReplicasFrom::usual);
@@ -523,7 +523,7 @@ TEST(ServingRowLaws, a_sweep_that_goes_on_has_places_for_all_but_its_last) {
 TEST(ServingRowLaws, prefill_replicas_are_added_until_decoding_does_not_wait) {
   const std::string row = "a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,8192,1024,";
   EXPECT_EQ(unsaid(row + "4,4,8,4,,").prefill_replicas, 1);
-  const machine::DisaggregatedQuery many = unsaid(row + "1024,4,8,4,,");
+  const jobs::DisaggregatedQuery many = unsaid(row + "1024,4,8,4,,");
   EXPECT_GT(many.prefill_replicas, 2);
   const auto p = predict_disaggregated(plain_inputs().models, many);
   ASSERT_TRUE(p);
@@ -534,8 +534,8 @@ TEST(ServingRowLaws, prefill_replicas_are_added_until_decoding_does_not_wait) {
 // the less of it the shorter prompts are.
 TEST(ServingRowLaws, devices_of_both_roles_together_are_shared_out) {
   const auto decoding = [](const std::string& input) {
-    const machine::DisaggregatedQuery q = unsaid(
-        "a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp8,disagg," + input + ",1024,2048,72,72,72,,");
+    const jobs::DisaggregatedQuery q = unsaid("a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp8,disagg," +
+                                              input + ",1024,2048,72,72,72,,");
     EXPECT_EQ(q.prefill.split.tp, 8) << "the fewest that hold the weights";
     const double decode = q.decode_replicas * q.decode.split.devices();
     EXPECT_EQ(q.prefill_replicas * q.prefill.split.devices(), 72 - decode);

@@ -8,8 +8,8 @@
 namespace orrery::score {
 namespace {
 
-std::expected<machine::ServingQuery, std::string> served_row(const RowFields& more,
-                                                             const std::string& role = "") {
+std::expected<jobs::ServingQuery, std::string> served_row(const RowFields& more,
+                                                          const std::string& role = "") {
   const CsvTable table = table_of({with_fields({{"id", "r"},
                                                 {"backend", "trtllm"},
                                                 {"model_path", "deepseek-ai/DeepSeek-R1"},
@@ -82,7 +82,7 @@ TEST(ServingColumns, guesses_are_those_of_the_engine_s_scripts) {
   EXPECT_EQ(guesses(ranks), Pair(2, 1.75));
   EXPECT_EQ(guesses(with_fields(ranks, {{"backend", "vllm"}})), Pair(4, 2.3));
   EXPECT_EQ(guesses(with_fields(ranks, {{"model_path", kDense}})), Pair(2, 1.75));
-  machine::ServingQuery q = *served_row({});
+  jobs::ServingQuery q = *served_row({});
   EXPECT_EQ(q.request.checked_per_step, 1);
   set_guesses(q, 0);
   EXPECT_EQ(q.request.accepted_per_step, 1);

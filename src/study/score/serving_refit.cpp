@@ -10,10 +10,10 @@
 #include "core/base/math.h"
 #include "core/base/simplex.h"
 #include "core/base/text.h"
+#include "core/workload/model_math.h"
 #include "study/score/offline_score.h"
 #include "study/score/serving_rows.h"
 #include "study/score/serving_score.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::score {
 namespace {
@@ -195,7 +195,7 @@ LinearRow moved(serving::Replica replica, double measured, double scale, Time se
 // A step of a decode replica with as many requests as the test keeps in it.
 LinearRow decode_step(const machine::Models& models, const ServedRow& row) {
   const auto at = predict_disaggregated(models, *row.apart);
-  const machine::ServingQuery& q = row.apart->decode;
+  const jobs::ServingQuery& q = row.apart->decode;
   const auto replica = replica_of(models, q);
   if (!at || !replica || at->point.prefill_load > kRoomyPrefill) return {};
   const machine::Costs costs = serving_costs(models, q);
@@ -210,7 +210,7 @@ LinearRow decode_step(const machine::Models& models, const ServedRow& row) {
 // The closed form of a row's time between tokens.
 LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
   if (row.apart) return decode_step(models, row);
-  machine::ServingQuery q = row.query;
+  jobs::ServingQuery q = row.query;
   const bool offline = row.requests > 0;
   if (offline) {
     q.concurrency = row.requests;

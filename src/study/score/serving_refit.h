@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/score.h"
 
 namespace orrery::score {
@@ -28,12 +28,12 @@ namespace orrery::score {
 struct ServedRow {
   std::string id;
   std::string model;
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   double tpot = 0;   // seconds, measured; of a token of the whole replica where offline
   double ttft = 0;   // 0: not known
   int requests = 0;  // queued at once: an offline test
   // Prefill and decode apart; `query` is decode's.
-  std::optional<machine::DisaggregatedQuery> apart = std::nullopt;
+  std::optional<jobs::DisaggregatedQuery> apart = std::nullopt;
 };
 
 // The rows of a table that a fit takes: of closed-loop tests, or of offline ones by their `metric`.

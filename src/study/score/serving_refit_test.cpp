@@ -11,7 +11,7 @@ namespace orrery::score {
 namespace {
 
 // As the fit takes them: lengths are nine tenths of what a test names.
-double tokens_apart(const machine::Models& models, machine::ServingQuery q) {
+double tokens_apart(const machine::Models& models, jobs::ServingQuery q) {
   q.request.input *= 0.9;
   q.request.output *= 0.9;
   return predict_serving(models, q)->point.tpot.base();

@@ -100,17 +100,17 @@ std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
-int guesses_of(const machine::ServingQuery& q) {
+int guesses_of(const jobs::ServingQuery& q) {
   const bool latent = q.model.attention == catalog::AttentionKind::mla;
   if (q.engine == "sglang" && latent) return kFewGuesses;
   return q.engine == "trtllm" && q.split.attention_dp > 1 ? kGuessesByRank : kMtpGuesses;
 }
 
-void set_batch(machine::ServingQuery& q, double batch) {
+void set_batch(jobs::ServingQuery& q, double batch) {
   if (batch > 0) q.limits->max_sequences = batch;
 }
 
-void set_role(machine::ServingQuery& q, const TestRole& role) {
+void set_role(jobs::ServingQuery& q, const TestRole& role) {
   q.split.tp = role.by_rank ? 1 : role.devices;
   q.split.attention_dp = role.by_rank ? role.devices : 1;
   q.split.ep = q.model.is_moe() ? role.ep : 1;
@@ -119,13 +119,13 @@ void set_role(machine::ServingQuery& q, const TestRole& role) {
 
 }  // namespace
 
-void set_guesses(machine::ServingQuery& q, int guesses) {
+void set_guesses(jobs::ServingQuery& q, int guesses) {
   q.request.checked_per_step = 1 + guesses;
   q.request.accepted_per_step =
       kAccepted[std::min<std::size_t>(static_cast<std::size_t>(guesses), std::size(kAccepted) - 1)];
 }
 
-serving::EngineLimits limits_of_test(const machine::ServingQuery& q) {
+serving::EngineLimits limits_of_test(const jobs::ServingQuery& q) {
   const double ranks = q.split.attention_dp;
   serving::EngineLimits limits = serving::default_limits(q.accelerator->memory);
   if (q.engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
@@ -138,11 +138,11 @@ serving::EngineLimits limits_of_test(const machine::ServingQuery& q) {
   return limits;
 }
 
-std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& t,
-                                                                   const CsvRow& row,
-                                                                   const ScoreInputs& inputs,
-                                                                   const std::string& role) {
-  machine::ServingQuery q;
+std::expected<jobs::ServingQuery, std::string> read_serving_row(const CsvTable& t,
+                                                                const CsvRow& row,
+                                                                const ScoreInputs& inputs,
+                                                                const std::string& role) {
+  jobs::ServingQuery q;
   const auto model = model_of(t.text(row, "model_path"), inputs);
   if (!model) return std::unexpected("unknown model");
   q.model = *model;
@@ -173,7 +173,7 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
 
 namespace {
 
-serving::Gathering gathering_of(const machine::ServingQuery& q) {
+serving::Gathering gathering_of(const jobs::ServingQuery& q) {
   if (q.engine != "trtllm") return {};
   if (q.split.attention_dp > 1) {
     return {.iterations = kBalanced, .prompts = q.split.attention_dp};
@@ -190,11 +190,10 @@ serving::Gathering gathering_of(const machine::ServingQuery& q) {
 
 }  // namespace
 
-machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query) {
-  machine::BenchmarkLoad load{
-      .least_share = kLeastLength,
-      .gathering = gathering_of(query),
-      .waves_most = std::max(2.0, kMostOutputTokens / query.request.output)};
+jobs::BenchmarkLoad load_of_test(const jobs::ServingQuery& query) {
+  jobs::BenchmarkLoad load{.least_share = kLeastLength,
+                           .gathering = gathering_of(query),
+                           .waves_most = std::max(2.0, kMostOutputTokens / query.request.output)};
   if (query.engine == "sglang" && query.accelerator->peak(catalog::Dtype::fp4)) {
     load.receive_every = query.concurrency < kManyClients ? kFewLooks : kManyLooks;
   }
@@ -318,7 +317,7 @@ double batch_of(const std::vector<TestSetting>& settings, double decode_replicas
   return 0;
 }
 
-void take_setting(const TestSetting& setting, machine::DisaggregatedQuery& query) {
+void take_setting(const TestSetting& setting, jobs::DisaggregatedQuery& query) {
   set_role(query.prefill, setting.prefill);
   set_role(query.decode, setting.decode);
   set_batch(query.decode, setting.decode_batch);
@@ -328,8 +327,8 @@ void take_setting(const TestSetting& setting, machine::DisaggregatedQuery& query
 }
 
 // Lengths of a test's requests in the mean.
-void shorten(machine::DisaggregatedQuery& query) {
-  for (machine::ServingQuery* q : {&query.prefill, &query.decode}) {
+void shorten(jobs::DisaggregatedQuery& query) {
+  for (jobs::ServingQuery* q : {&query.prefill, &query.decode}) {
     q->request.input *= kServedMeanLength;
     q->request.output *= kServedMeanLength;
   }

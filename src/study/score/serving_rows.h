@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/score.h"
 #include "study/score/serving_tests.h"
 
@@ -28,26 +28,26 @@ inline constexpr double kServedMeanLength = 0.9;
 
 // The load of a row's test: rows of long outputs are cut to fewer waves of requests, and SGLang
 // looked for requests every 10 iterations below 16 clients, else every 30.
-machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query);
+jobs::BenchmarkLoad load_of_test(const jobs::ServingQuery& query);
 
 // How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
-serving::EngineLimits limits_of_test(const machine::ServingQuery& query);
+serving::EngineLimits limits_of_test(const jobs::ServingQuery& query);
 
 // Guesses a step, and what comes out of them.
-void set_guesses(machine::ServingQuery& query, int guesses);
+void set_guesses(jobs::ServingQuery& query, int guesses);
 
 // Of a row with one kind of replica ("") or of one role of it ("prefill_", "decode_").
-std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& table,
-                                                                   const CsvRow& row,
-                                                                   const ScoreInputs& inputs,
-                                                                   const std::string& role);
+std::expected<jobs::ServingQuery, std::string> read_serving_row(const CsvTable& table,
+                                                                const CsvRow& row,
+                                                                const ScoreInputs& inputs,
+                                                                const std::string& role);
 
 // Where a row's replicas are known from: itself, another row of the same test, the settings of the
 // only test that fits, or not at all.
 enum class ReplicasFrom { row, same_test, settings, usual };
 
 struct ServedApart {
-  machine::DisaggregatedQuery query;
+  jobs::DisaggregatedQuery query;
   ReplicasFrom from = ReplicasFrom::row;
   bool guessed = false;  // taken to be a test with guesses, which the row does not say
 };

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 #include "study/score/serving_rows.h"
 
 namespace orrery::score {
@@ -29,7 +29,7 @@ const char* replicas_word(ReplicasFrom from) {
 }
 
 std::vector<std::string> groups_of(const CsvTable& t, const CsvRow& row,
-                                   const machine::ServingQuery& q, ReplicasFrom from) {
+                                   const jobs::ServingQuery& q, ReplicasFrom from) {
   const std::string engine(t.text(row, "backend"));
   const bool apart = t.text(row, "mode") != "agg";
   return {"gpu=" + q.accelerator->id,
@@ -47,7 +47,7 @@ std::vector<std::string> groups_of(const CsvTable& t, const CsvRow& row,
 Estimate in_ms(const Estimate& seconds) { return seconds * 1e3; }
 
 struct Scored {
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   Estimate tpot_s;
   Estimate ttft_s;
   ReplicasFrom from = ReplicasFrom::row;

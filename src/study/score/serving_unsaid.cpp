@@ -29,20 +29,20 @@ struct Group {
   bool by_rank = false;
 };
 
-void put_group(machine::ServingQuery& q, const Group& g) {
+void put_group(jobs::ServingQuery& q, const Group& g) {
   q.split.tp = g.by_rank ? 1 : g.devices;
   q.split.attention_dp = g.by_rank ? g.devices : 1;
   q.split.ep = q.model.is_moe() ? g.devices : 1;
   q.limits = limits_of_test(q);
 }
 
-bool holds(const machine::Models& models, machine::ServingQuery q, const Group& g) {
+bool holds(const machine::Models& models, jobs::ServingQuery q, const Group& g) {
   put_group(q, g);
   return replica_of(models, q).has_value();
 }
 
 // As many prefill replicas as keep decode replicas busy, at least those that the query has.
-void add_prefill(const machine::Models& models, machine::DisaggregatedQuery& query) {
+void add_prefill(const machine::Models& models, jobs::DisaggregatedQuery& query) {
   while (query.prefill_replicas < kMostPrefill) {
     const auto p = predict_disaggregated(models, query);
     if (!p || p->point.prefill_load < kPrefillLoad) return;
@@ -52,12 +52,12 @@ void add_prefill(const machine::Models& models, machine::DisaggregatedQuery& que
 
 // Ways to use the same devices for decoding: one group whose devices attend by themselves, and
 // hosts of them that do not.
-std::vector<machine::DisaggregatedQuery> ways_to_decode(const machine::DisaggregatedQuery& query,
-                                                        int devices) {
-  machine::DisaggregatedQuery wide = query;
+std::vector<jobs::DisaggregatedQuery> ways_to_decode(const jobs::DisaggregatedQuery& query,
+                                                     int devices) {
+  jobs::DisaggregatedQuery wide = query;
   put_group(wide.decode, {.devices = devices, .by_rank = true});
   wide.decode_replicas = 1;
-  machine::DisaggregatedQuery hosts = query;
+  jobs::DisaggregatedQuery hosts = query;
   const int each = std::min(devices, kHostDevices);
   put_group(hosts.decode, {.devices = each});
   hosts.decode_replicas = static_cast<double>(devices) / each;
@@ -65,17 +65,16 @@ std::vector<machine::DisaggregatedQuery> ways_to_decode(const machine::Disaggreg
 }
 
 // Testers show the best of the ways to use the same devices: that which answers the most requests.
-bool split_together(const machine::Models& models, int devices,
-                    machine::DisaggregatedQuery& query) {
-  std::optional<machine::DisaggregatedQuery> best;
+bool split_together(const machine::Models& models, int devices, jobs::DisaggregatedQuery& query) {
+  std::optional<jobs::DisaggregatedQuery> best;
   double most = 0;
   int each = 1;
   while (each <= kHostDevices && !holds(models, query.prefill, {.devices = each})) each *= 2;
   for (int decode = kSmallestGroup; decode + each <= devices; decode *= 2) {
-    machine::DisaggregatedQuery trial = query;
+    jobs::DisaggregatedQuery trial = query;
     put_group(trial.prefill, {.devices = each});
     trial.prefill_replicas = std::floor(static_cast<double>(devices - decode) / each);
-    for (machine::DisaggregatedQuery& way : ways_to_decode(trial, decode)) {
+    for (jobs::DisaggregatedQuery& way : ways_to_decode(trial, decode)) {
       const auto p = predict_disaggregated(models, way);
       if (!p || p->point.requests.base() <= most) continue;
       most = p->point.requests.base();
@@ -86,13 +85,13 @@ bool split_together(const machine::Models& models, int devices,
   return best.has_value();
 }
 
-void put_guesses(machine::DisaggregatedQuery& query) {
+void put_guesses(jobs::DisaggregatedQuery& query) {
   const double ranks = query.decode.split.attention_dp;
   const double each = query.decode.concurrency / (query.decode_replicas * ranks);
   set_guesses(query.decode, ranks > 1 && each >= kCrowdedRank ? kCrowdedGuesses : kGuesses);
 }
 
-void put_places(machine::DisaggregatedQuery& query) {
+void put_places(jobs::DisaggregatedQuery& query) {
   const double ranks = query.decode_replicas * query.decode.split.attention_dp;
   const double each = std::max(1.0, query.decode.concurrency / ranks);
   query.decode.limits->max_sequences = math::exp2(std::floor(math::log2(each) + 1e-9));
@@ -100,7 +99,7 @@ void put_places(machine::DisaggregatedQuery& query) {
 
 }  // namespace
 
-void widen(const machine::Models& models, machine::ServingQuery& query) {
+void widen(const machine::Models& models, jobs::ServingQuery& query) {
   const int devices = query.split.devices();
   if (query.split.attention_dp > 1 || devices <= kHostDevices) return;
   put_group(query,
@@ -108,7 +107,7 @@ void widen(const machine::Models& models, machine::ServingQuery& query) {
 }
 
 void settle_unsaid(const machine::Models& models, const UnsaidAsk& ask,
-                   machine::DisaggregatedQuery& query) {
+                   jobs::DisaggregatedQuery& query) {
   const int devices = ask.decode_devices;
   const bool is_group =
       std::has_single_bit(static_cast<unsigned>(devices)) || devices <= kHostDevices;

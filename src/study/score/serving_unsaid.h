@@ -19,7 +19,7 @@
 // is told by what other dumps have, if at all: the interval reaches both.
 #pragma once
 
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 
 namespace orrery::score {
 
@@ -31,9 +31,9 @@ struct UnsaidAsk {
 };
 
 // A group wider than a host that is not said to attend by rank, by the rule above.
-void widen(const machine::Models& models, machine::ServingQuery& query);
+void widen(const machine::Models& models, jobs::ServingQuery& query);
 
 void settle_unsaid(const machine::Models& models, const UnsaidAsk& ask,
-                   machine::DisaggregatedQuery& query);
+                   jobs::DisaggregatedQuery& query);
 
 }  // namespace orrery::score

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 
 namespace orrery::score {
 namespace {
@@ -20,7 +20,7 @@ serving::Iteration iteration_of(bool prefill, double batch, double tokens) {
 }
 
 struct StepRow {
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   serving::Iteration iteration;
 };
 

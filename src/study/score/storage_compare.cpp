@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "model/design/names.h"
 #include "layers/storage/dataset.h"
 #include "layers/storage/loader.h"
 #include "layers/storage/probe_sizes.h"
+#include "model/design/names.h"
 
 namespace orrery::score {
 namespace {
@@ -29,7 +29,7 @@ constexpr double kCopying = 0.7;
 struct Planned {
   std::string id;
   std::string label;
-  machine::Unit unit = machine::Unit::bytes_per_s;
+  figures::Unit unit = figures::Unit::bytes_per_s;
   Estimate estimate;
   bool lower_is_better = false;
 };
@@ -65,7 +65,7 @@ void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Plan
   const Basis basis = t.measured ? Basis::measured : t.rates_given ? Basis::given : Basis::vendor;
   const auto rate = [&](std::string id, std::string label, BytesPerSecond value) {
     if (value <= BytesPerSecond(0)) return;
-    all.push_back({std::move(id), std::move(label), machine::Unit::bytes_per_s,
+    all.push_back({std::move(id), std::move(label), figures::Unit::bytes_per_s,
                    within(value.base(), t.rate_error, t.rate_error, basis, t.rate_basis)});
   };
   const BytesPerSecond read =
@@ -86,14 +86,14 @@ void plan_requests(const ClientView& c, std::vector<Planned>& all) {
   const double creates = t.tier->metadata.creates ? kErrorGiven : kErrorAssumed;
   const double latency = t.tier->first_byte ? kErrorGiven : kErrorAssumed;
   const std::string source = "docs/models/storage.md";
-  all.push_back({"creates", "creations", machine::Unit::per_second,
+  all.push_back({"creates", "creations", figures::Unit::per_second,
                  within(t.creates.base(), creates, creates, Basis::assumed, source)});
-  all.push_back({"first_byte", "first byte", machine::Unit::seconds,
+  all.push_back({"first_byte", "first byte", figures::Unit::seconds,
                  within(t.first_byte.base(), latency, latency, Basis::assumed, source), true});
   if (t.device == nullptr || t.devices <= 0) return;
   const auto iops = [&](const char* id, const char* label, std::optional<double> one) {
     if (!one) return;
-    all.push_back({id, label, machine::Unit::per_second,
+    all.push_back({id, label, figures::Unit::per_second,
                    within(*one * t.devices, kErrorGiven, kErrorGiven, Basis::vendor,
                           t.device->provenance.reference)});
   };
@@ -114,7 +114,7 @@ void plan_decode(const plan::Review& review, std::vector<Planned>& all) {
     source = "the design";
   }
   if (decode <= Seconds(0)) return;
-  all.push_back({"decode_core", "JPEGs a core", machine::Unit::per_second,
+  all.push_back({"decode_core", "JPEGs a core", figures::Unit::per_second,
                  within(1 / decode.base(), kErrorDecode, kErrorDecode, Basis::measured, source)});
 }
 

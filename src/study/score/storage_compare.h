@@ -12,7 +12,7 @@
 
 #include "core/base/estimate.h"
 #include "core/base/json_writer.h"
-#include "model/machine/figure.h"
+#include "model/figures/figure.h"
 #include "plan/plan/stages.h"
 #include "study/score/storage_probe.h"
 
@@ -36,7 +36,7 @@ const char* to_text(Standing standing);
 struct StorageComparison {
   std::string id;
   std::string label;
-  machine::Unit unit = machine::Unit::bytes_per_s;
+  figures::Unit unit = figures::Unit::bytes_per_s;
   MeasuredFigure measured;
   Estimate planned;
   Standing standing = Standing::as_planned;

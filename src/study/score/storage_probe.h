@@ -13,8 +13,8 @@
 
 #include "core/base/csv.h"
 #include "core/base/diagnostic.h"
-#include "model/machine/tier.h"
 #include "layers/storage/probe_sizes.h"
+#include "model/machine/tier.h"
 
 namespace orrery::score {
 

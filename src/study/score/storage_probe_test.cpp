@@ -145,14 +145,14 @@ TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
   world.models.tiers = {
       {.tier = "hot", .write = BytesPerSecond(1e9), .error = 0.07, .source = "me"}};
   const plan::Verdict after = plan::review(world.design, world.models, {.spends = false});
-  const machine::Figure* write = after.figure(machine::Layer::storage, "write", "hot tier");
+  const figures::Figure* write = after.figure(figures::Layer::storage, "write", "hot tier");
   ASSERT_NE(write, nullptr);
   EXPECT_EQ(write->estimate.value, 1e9);
   EXPECT_EQ(write->estimate.basis, Basis::measured);
   EXPECT_EQ(write->estimate.reference, "me");
   EXPECT_NEAR(write->estimate.high, 1.07e9, 1);
-  EXPECT_EQ(after.figure(machine::Layer::storage, "read", "hot tier")->estimate.value,
-            before.figure(machine::Layer::storage, "read", "hot tier")->estimate.value);
+  EXPECT_EQ(after.figure(figures::Layer::storage, "read", "hot tier")->estimate.value,
+            before.figure(figures::Layer::storage, "read", "hot tier")->estimate.value);
 }
 
 TEST(StorageCompare, what_reaches_the_plan_is_as_fast_as_it_should_be) {

@@ -6,10 +6,10 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/workload/model_math.h"
 #include "layers/storage/checkpoint.h"
 #include "layers/storage/loader.h"
 #include "layers/storage/scale_out.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::score {
 namespace {

@@ -104,10 +104,10 @@ TEST(StorageWalls, a_node_s_drives_are_planned_whole) {
   expect_planned(compared(s, "decode_core"), 1000 / 4.48, 0.3);
   EXPECT_EQ(compared(s, "decode_core").planned.reference, "calibration/dataset_kinds.csv");
   EXPECT_EQ(compared(s, "decode_core").planned.basis, Basis::measured);
-  EXPECT_EQ(compared(s, "decode_core").unit, machine::Unit::per_second);
+  EXPECT_EQ(compared(s, "decode_core").unit, figures::Unit::per_second);
   EXPECT_EQ(compared(s, "sequential_read").planned.basis, Basis::given);
-  EXPECT_EQ(compared(s, "sequential_read").unit, machine::Unit::bytes_per_s);
-  EXPECT_EQ(compared(s, "first_byte").unit, machine::Unit::seconds);
+  EXPECT_EQ(compared(s, "sequential_read").unit, figures::Unit::bytes_per_s);
+  EXPECT_EQ(compared(s, "first_byte").unit, figures::Unit::seconds);
   EXPECT_EQ(compared(s, "creates").planned.reference, "docs/models/storage.md");
 }
 

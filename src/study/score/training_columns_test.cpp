@@ -78,17 +78,17 @@ TEST(TrainingColumns, a_shape_needs_all_of_its_five_columns) {
 
 TEST(TrainingColumns, layouts_reach_the_wish) {
   const auto wish = [](const RowFields& more) { return column_row(more)->query.layout; };
-  const machine::LayoutWish w = wish({{"tp", "2"},
-                                      {"pp", "4"},
-                                      {"vp", "5"},
-                                      {"cp", "3"},
-                                      {"ep", "6"},
-                                      {"mbs", "7"},
-                                      {"sharding", "fsdp"},
-                                      {"recompute", "selective"},
-                                      {"schedule", "zero-bubble"},
-                                      {"sequence_parallel", "1"},
-                                      {"async_tp", "1"}});
+  const jobs::LayoutWish w = wish({{"tp", "2"},
+                                   {"pp", "4"},
+                                   {"vp", "5"},
+                                   {"cp", "3"},
+                                   {"ep", "6"},
+                                   {"mbs", "7"},
+                                   {"sharding", "fsdp"},
+                                   {"recompute", "selective"},
+                                   {"schedule", "zero-bubble"},
+                                   {"sequence_parallel", "1"},
+                                   {"async_tp", "1"}});
   EXPECT_EQ(w.tp, 2);
   EXPECT_EQ(w.pp, 4);
   EXPECT_EQ(w.vp, 5);
@@ -114,7 +114,7 @@ TEST(TrainingColumns, chunks_that_are_not_told_are_one_or_two_or_open) {
   EXPECT_FALSE(wish({{"tp", "1"}, {"mbs", "1"}}).vp);
   EXPECT_FALSE(wish({{"pp", "1"}, {"mbs", "1"}}).vp);
   EXPECT_FALSE(wish({{"schedule", "dualpipe"}}).vp);
-  const machine::LayoutWish interleaved = wish({{"schedule", "interleaved"}});
+  const jobs::LayoutWish interleaved = wish({{"schedule", "interleaved"}});
   EXPECT_EQ(interleaved.vp, 2);
   EXPECT_EQ(interleaved.schedule, catalog::Schedule::one_f_one_b) << "chunks say the rest";
   EXPECT_EQ(wish({{"schedule", "interleaved"}, {"tp", "1"}, {"pp", "2"}, {"mbs", "1"}}).vp, 1)

@@ -20,7 +20,7 @@ std::string part_line(training::StepPhase phase, double seconds, double step, do
                      100 * seconds / step, says);
 }
 
-std::string unseen_line(const machine::Models& models, const machine::TrainingQuery& q) {
+std::string unseen_line(const machine::Models& models, const jobs::TrainingQuery& q) {
   std::string names;
   for (const training::Unseen kind : unseen_in(models, q)) {
     names += (names.empty() ? "" : ", ") + std::string(other_word_of(kind));
@@ -30,8 +30,8 @@ std::string unseen_line(const machine::Models& models, const machine::TrainingQu
 }
 
 std::string explained(const machine::Models& models, const TrainingRow& row,
-                      const machine::TrainingPrediction& p) {
-  const machine::TrainingQuery& q = row.query;
+                      const jobs::TrainingPrediction& p) {
+  const jobs::TrainingQuery& q = row.query;
   std::string out = fmt::format("{}: {} on {} {}, {}\n", row.id, q.model.id, q.gpus,
                                 q.accelerator->id, to_text(p.layout));
   out += unseen_line(models, q);

@@ -69,7 +69,7 @@ struct Fitter {
 
   double miss(const FitRow& r) {
     ++evaluations;
-    const machine::TrainingQuery& q = r.row.query;
+    const jobs::TrainingQuery& q = r.row.query;
     r.costs->retune(models.training.accelerator(q.accelerator->id));
     const training::FrameworkModel framework = framework_of(models, q);
     const training::StepEstimate e =
@@ -211,7 +211,7 @@ FitReport fit_training(const std::vector<TrainingRow>& rows,
   for (const TrainingRow& row : rows) {
     const auto p = row.tokens_per_s_per_gpu
                        ? predict_training(models, row.query)
-                       : Result<machine::TrainingPrediction>(std::unexpected(Diagnostics{}));
+                       : Result<jobs::TrainingPrediction>(std::unexpected(Diagnostics{}));
     if (!p) continue;
     auto costs = std::make_unique<machine::Costs>(training_costs(models, row.query));
     fixed.push_back({row, job_of(row.query), p->layout, std::move(costs)});

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/words.h"
-#include "model/machine/predict_training.h"
+#include "model/jobs/predict_training.h"
 #include "study/score/training_rows.h"
 
 namespace orrery::score {

@@ -103,7 +103,7 @@ std::vector<training::SeenThing> seen_in(const std::vector<TrainingRow>& rows) {
     if (std::ranges::find(all, thing) == all.end()) all.push_back(std::move(thing));
   };
   for (const TrainingRow& r : rows) {
-    const machine::TrainingQuery& q = r.query;
+    const jobs::TrainingQuery& q = r.query;
     note(training::Unseen::model, q.model.id);
     note(training::Unseen::framework, q.framework);
     note(training::Unseen::accelerator, q.accelerator->id);

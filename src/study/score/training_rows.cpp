@@ -105,8 +105,8 @@ training::Recipe recipe_of_row(const Fields& f) {
           .lora_on_mlp = f.text("lora_targets") == "all"};
 }
 
-machine::LayoutWish wish_of_row(const Fields& f, const catalog::ModelShape& m) {
-  machine::LayoutWish w;
+jobs::LayoutWish wish_of_row(const Fields& f, const catalog::ModelShape& m) {
+  jobs::LayoutWish w;
   w.tp = f.whole("tp");
   w.pp = f.whole("pp");
   w.vp = f.whole("vp");
@@ -135,7 +135,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   r.id = std::string(f.text("id"));
   r.certainty = std::string(f.text("certainty"));
   r.counts = r.certainty.starts_with("read") || r.certainty.starts_with("measured");
-  machine::TrainingQuery& q = r.query;
+  jobs::TrainingQuery& q = r.query;
   q.accelerator = inputs.catalog().accelerator(f.text("gpu"));
   if (q.accelerator == nullptr) {
     return std::unexpected(fmt::format("accelerator {} is not in the catalog", f.text("gpu")));

@@ -8,14 +8,14 @@
 #include <expected>
 #include <string>
 
-#include "model/machine/predict_training.h"
+#include "model/jobs/predict_training.h"
 #include "study/score/score.h"
 
 namespace orrery::score {
 
 struct TrainingRow {
   std::string id;
-  machine::TrainingQuery query;
+  jobs::TrainingQuery query;
   bool layout_published = true;
   bool counts = true;
   std::string certainty;

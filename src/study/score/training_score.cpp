@@ -8,7 +8,7 @@ namespace orrery::score {
 namespace {
 
 std::vector<std::string> row_groups(const TrainingRow& r) {
-  const machine::TrainingQuery& q = r.query;
+  const jobs::TrainingQuery& q = r.query;
   std::vector<std::string> g = {
       "gpu=" + q.accelerator->id,
       "framework=" + q.framework,
@@ -34,8 +34,8 @@ struct RowFacts {
   std::string largest;  // part of the step beside products and attention
 };
 
-RowFacts facts_of(const TrainingRow& r, const machine::TrainingPrediction& p) {
-  const machine::TrainingQuery& q = r.query;
+RowFacts facts_of(const TrainingRow& r, const jobs::TrainingPrediction& p) {
+  const jobs::TrainingQuery& q = r.query;
   RowFacts f;
   f.setting = fmt::format("{} {} {} {} {} {}", q.framework, q.accelerator->id, q.gpus, q.model.id,
                           to_text(q.precision), to_text(p.layout));

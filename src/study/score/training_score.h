@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "model/machine/predict_training.h"
+#include "model/jobs/predict_training.h"
 #include "study/score/score.h"
 #include "study/score/training_rows.h"
 

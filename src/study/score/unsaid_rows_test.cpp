@@ -9,9 +9,9 @@
 namespace orrery::score {
 namespace {
 
-machine::DisaggregatedQuery query_apart(double clients, double output) {
+jobs::DisaggregatedQuery query_apart(double clients, double output) {
   const machine::Models& models = machine::known();
-  machine::ServingQuery q;
+  jobs::ServingQuery q;
   q.model = *models.catalog().model("deepseek-v3");
   q.accelerator = models.catalog().accelerator("gb200");
   q.engine = "sglang";
@@ -24,7 +24,7 @@ machine::DisaggregatedQuery query_apart(double clients, double output) {
 
 // Less than a request a second is still answered, and 72 devices of both roles are shared out.
 TEST(UnsaidRows, devices_are_shared_out_however_few_requests_there_are) {
-  machine::DisaggregatedQuery q = query_apart(1, 9000);
+  jobs::DisaggregatedQuery q = query_apart(1, 9000);
   settle_unsaid(machine::known(), {.prefill_devices = 72, .decode_devices = 72}, q);
   const double decode = q.decode_replicas * q.decode.split.devices();
   EXPECT_LT(q.prefill.split.devices(), 72);
@@ -38,13 +38,13 @@ TEST(UnsaidRows, devices_are_shared_out_however_few_requests_there_are) {
 // Eight devices and fewer, and powers of two, are one group of each role.
 TEST(UnsaidRows, a_group_of_a_power_of_two_is_not_shared) {
   for (const int devices : {64, 32, 16}) {
-    machine::DisaggregatedQuery q = query_apart(256, 200);
+    jobs::DisaggregatedQuery q = query_apart(256, 200);
     settle_unsaid(machine::known(), {.prefill_devices = devices, .decode_devices = devices}, q);
     EXPECT_EQ(q.decode.split.devices(), devices);
     EXPECT_EQ(q.decode_replicas, 1) << "more than a host";
     EXPECT_EQ(q.prefill.split.devices(), devices);
   }
-  machine::DisaggregatedQuery host = query_apart(256, 200);
+  jobs::DisaggregatedQuery host = query_apart(256, 200);
   settle_unsaid(machine::known(), {.prefill_devices = 4, .decode_devices = 8}, host);
   EXPECT_EQ(host.decode.split.devices(), 8);
   EXPECT_EQ(host.decode_replicas, 4) << "as most tests have";
@@ -53,7 +53,7 @@ TEST(UnsaidRows, a_group_of_a_power_of_two_is_not_shared) {
 
 TEST(UnsaidRows, places_of_one_engine_s_tests) {
   const auto places = [](const char* engine, bool goes_on, double clients) {
-    machine::DisaggregatedQuery q = query_apart(clients, 200);
+    jobs::DisaggregatedQuery q = query_apart(clients, 200);
     q.decode.engine = q.prefill.engine = engine;
     settle_unsaid(machine::known(), {.prefill_devices = 4, .decode_devices = 8, .goes_on = goes_on},
                   q);
@@ -79,7 +79,7 @@ TEST(UnsaidRows, an_engine_is_held_at_the_prior_of_all) {
   const auto tpot = [&](const std::vector<serving::TuningRow>& tunings) {
     machine::Models tuned = models;
     tuned.tunings = tunings;
-    machine::ServingQuery q = row.query;
+    jobs::ServingQuery q = row.query;
     q.request.input *= 0.9;
     q.request.output *= 0.9;
     return predict_serving(tuned, q)->point.tpot.base();

@@ -75,7 +75,7 @@ TEST(UnsaidScores, of_settings_and_probes) {
   EXPECT_EQ(f.high, 0);
   EXPECT_EQ(StorageProbe{}.streams, 4);
   EXPECT_FALSE(TierCalibrationOptions{}.whole_tier);
-  EXPECT_EQ(StorageComparison{}.unit, machine::Unit::bytes_per_s);
+  EXPECT_EQ(StorageComparison{}.unit, figures::Unit::bytes_per_s);
 }
 
 TEST(UnsaidScores, of_fits) {

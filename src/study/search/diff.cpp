@@ -124,14 +124,14 @@ std::vector<SectionEffect> attribute(const design::Design& before, const design:
 
 std::vector<FigureChange> changed_figures(const plan::Verdict& before, const plan::Verdict& after) {
   std::vector<FigureChange> changes;
-  for (const machine::Section& s : after.sections) {
-    for (const machine::Figure& f : s.figures) {
-      const machine::Figure* old = before.figure(s.layer, f.id, s.name);
+  for (const figures::Section& s : after.sections) {
+    for (const figures::Figure& f : s.figures) {
+      const figures::Figure* old = before.figure(s.layer, f.id(), s.name);
       if (old == nullptr || old->estimate.value == f.estimate.value) continue;
       changes.push_back({.layer = s.layer,
                          .section = s.name,
-                         .label = f.label,
-                         .unit = f.unit,
+                         .label = f.title(),
+                         .unit = f.unit(),
                          .before = old->estimate.value,
                          .after = f.estimate.value});
     }
@@ -163,9 +163,9 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
   std::string line =
       fmt::format("{} -> {}: {}{} a year, goodput {} -> {}, a useful hour {} by {}", d.before_name,
                   d.after_name, to.annual >= from.annual ? "+" : "-",
-                  show(std::fabs(to.annual - from.annual), machine::Unit::usd),
-                  show(from.goodput, machine::Unit::ratio), show(to.goodput, machine::Unit::ratio),
-                  unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), machine::Unit::ratio));
+                  show(std::fabs(to.annual - from.annual), figures::Unit::usd),
+                  show(from.goodput, figures::Unit::ratio), show(to.goodput, figures::Unit::ratio),
+                  unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), figures::Unit::ratio));
   if (d.passed_before != d.passes_after)
     line += d.passes_after ? "; now passes" : "; no longer passes";
   return line + ".";

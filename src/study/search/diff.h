@@ -24,10 +24,10 @@ struct SectionEffect {
 };
 
 struct FigureChange {
-  machine::Layer layer = machine::Layer::compute;
+  figures::Layer layer = figures::Layer::compute;
   std::string section;
   std::string label;
-  machine::Unit unit = machine::Unit::count;
+  figures::Unit unit = figures::Unit::count;
   double before = 0;
   double after = 0;
 

@@ -11,6 +11,7 @@
 #include "model/design/design.h"
 #include "model/design/templates.h"
 #include "model/design/write_design.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 #include "study/search/diff.h"
@@ -158,7 +159,7 @@ TEST(DiffEffects, a_full_chunk_is_one_chunk) {
 // What is rented is wired by somebody else.
 TEST(DiffEffects, a_rented_fleet_is_not_on_the_network) {
   const auto machine_of = [](const std::string& rent) {
-    return build_machine(
+    return jobs::build_machine(
         design::read_design("orrery: 1\nname: d\nsite: { region: usa }\n"
                             "fleet: [{ name: a, node: dgx-h100, count: 4" +
                                 rent +

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/design/templates.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/review.h"
 #include "study/search/network_load.h"
@@ -50,7 +51,7 @@ TEST(Diff, ASectionsEffectIsOfItAlone) {
 }
 
 TEST(NetworkLoads, ALostSpineTakesItsCablesAlong) {
-  const machine::Machine m = build_machine(pod(), machine::known());
+  const machine::Machine m = jobs::build_machine(pod(), machine::known());
   const machine::Network& n = m.main_networks().compute;
   const fabric::FabricGraph g = fabric::build_graph(*n.topology);
   const fabric::VertexId spine = g.links[static_cast<std::size_t>(g.trees[0].leaf_up(0, 3))].to;

@@ -39,21 +39,23 @@ struct Side {
   void says(Severity severity, const std::string& rule, const std::string& what) {
     verdict.findings.push_back({.severity = severity, .rule = rule, .what = what});
   }
-  void shows(machine::Layer layer, const std::string& section, const std::string& id,
+  void shows(figures::Layer layer, const std::string& section, const std::string& id,
              double value) {
-    machine::Section* at = nullptr;
-    for (machine::Section& s : verdict.sections) {
+    figures::Section* at = nullptr;
+    for (figures::Section& s : verdict.sections) {
       if (s.layer == layer && s.name == section) at = &s;
     }
     if (at == nullptr) at = &verdict.sections.emplace_back();
     at->layer = layer;
     at->name = section;
-    at->figures.push_back({.id = id,
-                           .label = "the " + id,
-                           .unit = machine::Unit::watts,
-                           .estimate = exact(value, Basis::given, "")});
+    at->figures.push_back(
+        {.kind = figures::FigureId::burst, .of = id, .estimate = exact(value, Basis::given, "")});
   }
 };
+
+std::string shown_as(std::string_view of) {
+  return figures::label_text(figures::FigureId::burst, of);
+}
 
 DesignDiff diff_of(const Side& before, const Side& after) {
   return compare(Reviewed{before.stages, before.verdict}, Reviewed{after.stages, after.verdict},
@@ -123,8 +125,8 @@ TEST(DiffWords, findings_are_the_same_by_rule_and_words) {
 TEST(DiffWords, figures_that_moved_are_shown_the_largest_first) {
   Side a("a", "x"), b("b", "y");
   const auto both = [&](const std::string& id, double before, double after) {
-    a.shows(machine::Layer::facility, "main", id, before);
-    b.shows(machine::Layer::facility, "main", id, after);
+    a.shows(figures::Layer::facility, "main", id, before);
+    b.shows(figures::Layer::facility, "main", id, after);
   };
   both("same", 7, 7);
   both("little", 1000, 1004);
@@ -133,18 +135,19 @@ TEST(DiffWords, figures_that_moved_are_shown_the_largest_first) {
   both("more", 10, 14);
   both("from_nothing", 0, 3);
   both("still_nothing", 0, 0);
-  a.shows(machine::Layer::facility, "main", "gone", 5);
-  b.shows(machine::Layer::facility, "main", "fresh", 5);
-  b.shows(machine::Layer::cost, "main", "half", 41);
-  b.shows(machine::Layer::facility, "other", "half", 42);
+  a.shows(figures::Layer::facility, "main", "gone", 5);
+  b.shows(figures::Layer::facility, "main", "fresh", 5);
+  b.shows(figures::Layer::cost, "main", "half", 41);
+  b.shows(figures::Layer::facility, "other", "half", 42);
   const DesignDiff d = diff_of(a, b);
   std::vector<std::string> labels;
   for (const FigureChange& c : d.figures) labels.push_back(c.label);
-  EXPECT_THAT(labels, ElementsAre("the half", "the more", "the enough", "the from_nothing"));
+  EXPECT_THAT(labels, ElementsAre(shown_as("half"), shown_as("more"), shown_as("enough"),
+                                  shown_as("from_nothing")));
   const FigureChange& half = d.figures.at(0);
-  EXPECT_EQ(half.layer, machine::Layer::facility);
+  EXPECT_EQ(half.layer, figures::Layer::facility);
   EXPECT_EQ(half.section, "main");
-  EXPECT_EQ(half.unit, machine::Unit::watts);
+  EXPECT_EQ(half.unit, figures::Unit::watts);
   EXPECT_DOUBLE_EQ(half.before, 80);
   EXPECT_DOUBLE_EQ(half.after, 40);
 }
@@ -152,13 +155,13 @@ TEST(DiffWords, figures_that_moved_are_shown_the_largest_first) {
 TEST(DiffWords, twenty_figures_are_enough) {
   Side a("a", "x"), b("b", "y");
   for (int i = 0; i < 21; ++i) {
-    a.shows(machine::Layer::facility, "main", "f" + std::to_string(i), 100);
-    b.shows(machine::Layer::facility, "main", "f" + std::to_string(i), 110 + i);
+    a.shows(figures::Layer::facility, "main", "f" + std::to_string(i), 100);
+    b.shows(figures::Layer::facility, "main", "f" + std::to_string(i), 110 + i);
   }
   const DesignDiff d = diff_of(a, b);
   ASSERT_EQ(d.figures.size(), 20u);
-  EXPECT_EQ(d.figures.front().label, "the f20");
-  EXPECT_EQ(d.figures.back().label, "the f1");
+  EXPECT_EQ(d.figures.front().label, shown_as("f20"));
+  EXPECT_EQ(d.figures.back().label, shown_as("f1"));
 }
 
 design::Design with_stages(const std::vector<std::string>& names) {

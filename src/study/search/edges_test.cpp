@@ -50,9 +50,9 @@ TEST(SearchEdges, more_nodes_cost_more_and_an_hour_of_one_does_not) {
   EXPECT_EQ(power->before, 20'400);
   EXPECT_EQ(power->after, 40'800);
   EXPECT_EQ(power->relative(), 1);
-  EXPECT_EQ(power->layer, machine::Layer::facility);
+  EXPECT_EQ(power->layer, figures::Layer::facility);
   EXPECT_EQ(power->section, "main");
-  EXPECT_EQ(power->unit, machine::Unit::watts);
+  EXPECT_EQ(power->unit, figures::Unit::watts);
   ASSERT_EQ(d.effects.size(), 1U) << "one section alone leaves no remainder";
   EXPECT_EQ(d.effects[0].section, "fleet");
   EXPECT_GT(d.effects[0].cost_usd_per_year, 0);

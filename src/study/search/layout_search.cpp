@@ -51,7 +51,7 @@ std::optional<Diagnostic> out_of_range(const LayoutQuestion& q) {
 
 }  // namespace
 
-machine::LayoutWish fixed_by(const LayoutQuestion& q) {
+jobs::LayoutWish fixed_by(const LayoutQuestion& q) {
   const auto fixed = [](const std::optional<std::int64_t>& v) {
     return v ? std::optional<int>(static_cast<int>(*v)) : std::nullopt;
   };
@@ -63,9 +63,9 @@ machine::LayoutWish fixed_by(const LayoutQuestion& q) {
           .microbatch = fixed(q.microbatch)};
 }
 
-Result<machine::TrainingQuery> query_of(const LayoutQuestion& o, const catalog::Catalog& catalog,
-                                        const ReadModelFile& read) {
-  machine::TrainingQuery q;
+Result<jobs::TrainingQuery> query_of(const LayoutQuestion& o, const catalog::Catalog& catalog,
+                                     const ReadModelFile& read) {
+  jobs::TrainingQuery q;
   auto shape = shape_of(o.model, catalog, read);
   if (!shape) return std::unexpected(shape.error());
   q.model = std::move(*shape);
@@ -94,7 +94,7 @@ Result<machine::TrainingQuery> query_of(const LayoutQuestion& o, const catalog::
 // Members are built in this order, and `search` points at those before it.
 struct LayoutSearch::Parts {
   const machine::Models& models;
-  machine::TrainingQuery query;
+  jobs::TrainingQuery query;
   training::TrainingJob job;
   machine::Costs costs;
   training::CostSource source;
@@ -102,7 +102,7 @@ struct LayoutSearch::Parts {
   training::LayoutSpace space;
   training::SearchQuery search;
 
-  Parts(const machine::Models& m, machine::TrainingQuery q, int keep)
+  Parts(const machine::Models& m, jobs::TrainingQuery q, int keep)
       : models(m),
         query(std::move(q)),
         job(job_of(query)),
@@ -114,14 +114,14 @@ struct LayoutSearch::Parts {
                .space = space,
                .framework = framework,
                .source = source,
-               .memory_limit = machine::usable_memory(*query.accelerator),
+               .memory_limit = jobs::usable_memory(*query.accelerator),
                .peak_flops = query.accelerator->peak(workload::product_dtype(query.precision))
                                  .value_or(FlopsPerSecond(0))
                                  .base(),
                .keep = keep} {}
 };
 
-LayoutSearch::LayoutSearch(const machine::Models& models, machine::TrainingQuery query, int keep)
+LayoutSearch::LayoutSearch(const machine::Models& models, jobs::TrainingQuery query, int keep)
     : parts_(std::make_unique<Parts>(models, std::move(query), keep)) {}
 LayoutSearch::~LayoutSearch() = default;
 
@@ -160,7 +160,7 @@ FoundLayouts LayoutSearch::describe(training::SearchResult result, bool whole) c
   FoundLayouts found{.gpus = parts_->query.gpus, .found = std::move(result), .whole = whole};
   for (const training::RankedLayout& r : found.found.best) {
     found.described.push_back(
-        machine::describe(parts_->models, parts_->query, parts_->job, parts_->costs, r.layout));
+        jobs::describe(parts_->models, parts_->query, parts_->job, parts_->costs, r.layout));
   }
   return found;
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
-#include "model/machine/predict_training.h"
+#include "model/jobs/predict_training.h"
 
 namespace orrery::search {
 
@@ -36,10 +36,10 @@ struct LayoutQuestion {
 // named.
 using ReadModelFile = std::function<Result<std::string>(const std::string& path)>;
 
-Result<machine::TrainingQuery> query_of(const LayoutQuestion& question,
-                                        const catalog::Catalog& catalog, const ReadModelFile& read);
+Result<jobs::TrainingQuery> query_of(const LayoutQuestion& question,
+                                     const catalog::Catalog& catalog, const ReadModelFile& read);
 // What the question fixes of a layout; the rest is searched.
-machine::LayoutWish fixed_by(const LayoutQuestion& question);
+jobs::LayoutWish fixed_by(const LayoutQuestion& question);
 
 // What has been found after the first `chunks` chunks.
 struct LayoutProgress {
@@ -51,8 +51,8 @@ struct LayoutProgress {
 struct FoundLayouts {
   int gpus = 0;
   training::SearchResult found;
-  std::vector<machine::TrainingPrediction> described;  // of found.best
-  bool whole = true;                                   // false: stopped before the end
+  std::vector<jobs::TrainingPrediction> described;  // of found.best
+  bool whole = true;                                // false: stopped before the end
 };
 
 class LayoutSearch {
@@ -60,7 +60,7 @@ class LayoutSearch {
   // A share of the candidates small enough to stop at, large enough to prune in.
   static constexpr std::int64_t kChunk = 4096;
 
-  LayoutSearch(const machine::Models& models, machine::TrainingQuery query, int keep);
+  LayoutSearch(const machine::Models& models, jobs::TrainingQuery query, int keep);
   ~LayoutSearch();
   LayoutSearch(const LayoutSearch&) = delete;
   LayoutSearch& operator=(const LayoutSearch&) = delete;

@@ -17,7 +17,7 @@ std::string told(const FoundLayouts& found) {
     out += std::to_string(n) + ' ';
   }
   for (std::size_t i = 0; i < found.described.size(); ++i) {
-    const machine::TrainingPrediction& p = found.described[i];
+    const jobs::TrainingPrediction& p = found.described[i];
     out += '\n' + std::to_string(found.found.best[i].index) + ' ' + to_text(p.layout) + ' ' +
            shortest(p.step.seconds) + ' ' + shortest(p.memory.peak.base());
     if (i > 0) out += why_slower(found.found.best[0], found.found.best[i]);
@@ -32,9 +32,7 @@ LayoutQuestion small_question() {
 
 class LayoutSearches : public testing::Test {
  protected:
-  machine::TrainingQuery query() const {
-    return query_of(small_question(), catalog, nullptr).value();
-  }
+  jobs::TrainingQuery query() const { return query_of(small_question(), catalog, nullptr).value(); }
 
   std::string searched_in_one_go() const {
     const LayoutSearch search(models, query(), 5);

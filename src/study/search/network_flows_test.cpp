@@ -5,9 +5,10 @@
 
 #include <numeric>
 
+#include "layers/fabric/topology.h"
 #include "model/design/design.h"
 #include "model/design/templates.h"
-#include "layers/fabric/topology.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "study/search/network_load.h"
 
@@ -199,7 +200,7 @@ TEST(NetworkFlows, what_is_not_said_is_a_gibibyte_summed_and_nothing_lost) {
 // Eight nodes of eight rails below leaves of their own: without one of its spines a rail loses
 // about that share of what crosses, and no more.
 TEST(NetworkFlows, accelerators_lose_the_share_that_their_network_lost) {
-  const machine::Machine m = build_machine(
+  const machine::Machine m = jobs::build_machine(
       design::read_design(design::find_template("superpod-h100")->text, machine::known().catalog())
           .value(),
       machine::known());
@@ -217,7 +218,7 @@ TEST(NetworkFlows, accelerators_lose_the_share_that_their_network_lost) {
 }
 
 machine::Machine of_fleets(const std::string& fleets) {
-  return build_machine(
+  return jobs::build_machine(
       design::read_design("orrery: 1\nname: d\nsite: { region: usa }\nfleet: [" + fleets + "]\n",
                           machine::known().catalog())
           .value(),

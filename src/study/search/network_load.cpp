@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "core/sim/kernel.h"
 #include "layers/fabric/flow_engine.h"
 #include "layers/fabric/router.h"
 #include "layers/fabric/traffic.h"
-#include "core/sim/kernel.h"
 
 namespace orrery::search {
 namespace {

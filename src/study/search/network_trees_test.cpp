@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "model/design/design.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "study/search/network_load.h"
 
@@ -17,7 +18,7 @@ using workload::Collective;
 
 // Twelve hosts of eight accelerators and eight NICs each.
 struct TwelveHosts {
-  machine::Machine machine = build_machine(
+  machine::Machine machine = jobs::build_machine(
       design::read_design("orrery: 1\nname: d\nsite: { region: usa }\n"
                           "fleet: [{ name: a, node: dgx-h100, count: 12 }]\n"
                           "fabric: { compute: { topology: rail-fat-tree, switch: qm9700 } }\n",

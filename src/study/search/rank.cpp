@@ -8,15 +8,14 @@
 
 #include "core/base/math.h"
 #include "layers/cost/rental.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::search {
 namespace {
 
 constexpr int kWidestSplit = 8;
-// Error of a ratio over that of two independent rates: 80 % of 222 measured pairs of dense models
-// and of 96 pairs of mixtures lie within (docs/models/rank.md).
-constexpr double kSharedDense = 0.74;
-constexpr double kSharedExperts = 1.22;
+using figures::assumptions::kSharedDense;
+using figures::assumptions::kSharedExperts;
 
 // The format asked for, or the next wider one that the part multiplies in.
 std::optional<catalog::Dtype> format_on(const catalog::Accelerator& a, catalog::Dtype wanted) {
@@ -42,9 +41,8 @@ const catalog::Node* node_with(const catalog::Catalog& catalog, const catalog::A
   return found;
 }
 
-machine::ServingQuery asked(const RankQuery& q, const catalog::Accelerator& a,
-                            catalog::Dtype format) {
-  machine::ServingQuery s{.model = q.model, .accelerator = &a, .engine = q.engine};
+jobs::ServingQuery asked(const RankQuery& q, const catalog::Accelerator& a, catalog::Dtype format) {
+  jobs::ServingQuery s{.model = q.model, .accelerator = &a, .engine = q.engine};
   s.request = q.request;
   s.precision.products = format;
   s.precision.experts = format;
@@ -60,7 +58,7 @@ void fill_speed(RankRow& row, const machine::Models& models, const RankQuery& q)
     return;
   }
   row.format = *format;
-  machine::ServingQuery s = asked(q, *row.accelerator, *format);
+  jobs::ServingQuery s = asked(q, *row.accelerator, *format);
   const auto least = least_tp(models, s, kWidestSplit);
   if (!least) {
     row.refused = fmt::format("weights and one request do not fit {} of them", kWidestSplit);

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/base/estimate.h"
-#include "model/machine/predict_serving.h"
+#include "model/jobs/predict_serving.h"
 
 namespace orrery::search {
 

@@ -130,7 +130,7 @@ LayoutQuestion fixed_question() {
 }
 
 TEST(LayoutLaws, what_is_asked_reaches_the_search) {
-  const machine::LayoutWish w = fixed_by(fixed_question());
+  const jobs::LayoutWish w = fixed_by(fixed_question());
   EXPECT_EQ(w.tp, 2);
   EXPECT_EQ(w.pp, 4);
   EXPECT_EQ(w.vp, 3);
@@ -188,7 +188,7 @@ TEST(LayoutLaws, chunks_cover_the_space_and_what_is_found_fits) {
   const FoundLayouts found = search.describe(search.join(parts), true);
   ASSERT_FALSE(found.described.empty());
   const Bytes memory = shelf().accelerator("h100-sxm")->memory;
-  for (const machine::TrainingPrediction& p : found.described) {
+  for (const jobs::TrainingPrediction& p : found.described) {
     EXPECT_LE(p.memory.peak, memory) << to_text(p.layout);
     EXPECT_TRUE(p.fits) << to_text(p.layout);
   }

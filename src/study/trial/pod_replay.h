@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "layers/cluster/fragmentation.h"
 #include "core/workload/pod_trace.h"
+#include "layers/cluster/fragmentation.h"
 
 namespace orrery::trial {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/statistics.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::trial {
 namespace {
@@ -12,9 +13,7 @@ using cluster::JobIndex;
 using sim::EventRank;
 using sim::SimTime;
 
-// A run shorter than this counts as so long in the slowdown, which else a second's job would fill
-// (Feitelson's bounded slowdown).
-constexpr double kShortestRun = 10;
+using figures::assumptions::kBoundedRun;
 
 class Player final : public cluster::QueuePort, public sim::EventHandler {
  public:
@@ -167,7 +166,7 @@ class Player final : public cluster::QueuePort, public sim::EventHandler {
       const double run = jobs_[i].run.base();
       waits.push_back(wait);
       if (jobs_[i].gpus >= 8) wide.push_back(wait);
-      slowdown += std::max(1.0, (wait + run) / std::max(run, kShortestRun));
+      slowdown += std::max(1.0, (wait + run) / std::max(run, kBoundedRun));
     }
     result_.wait = wait_of(waits);
     result_.wait_wide = wait_of(wide);

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "layers/cluster/queue.h"
 #include "core/workload/job_trace.h"
+#include "layers/cluster/queue.h"
 
 namespace orrery::trial {
 

@@ -96,6 +96,21 @@ Result<storage::LifecycleLook> SimulatedPlaces::look() {
     }
     if (!view.copies.empty()) look.items.push_back(std::move(view));
   }
+  look.clock = {.boot = text_of(boots_), .up = up_};
+  for (const auto& [key, aside] : aside_) {
+    if (away_.contains(key.first)) continue;
+    const SimulatedItem& item = items_.at(aside.item);
+    look.aside.push_back({.place = key.first,
+                          .name = key.second,
+                          .item = {.id = aside.item,
+                                   .run = item.run,
+                                   .step = item.step,
+                                   .made = item.made,
+                                   .milestone = item.milestone,
+                                   .held = item.held},
+                          .stamp = text_of(aside.copy.stamp),
+                          .size = item.size});
+  }
   return look;
 }
 
@@ -104,9 +119,10 @@ Result<storage::LifecycleOutcome> SimulatedPlaces::act(const storage::LifecycleA
   if (take(to_fail_)) return declined("injected");
   const bool is_out = away_.contains(action.place) || away_.contains(action.from);
   if (is_out || !has_needs(action)) return declined("a place or a copy it needs is not there");
-  auto done = action.kind == storage::LifecycleActionKind::verify ? verify(action)
-              : action.kind == storage::LifecycleActionKind::copy ? copy(action)
-                                                                  : remove(action);
+  auto done = action.kind == storage::LifecycleActionKind::verify  ? verify(action)
+              : action.kind == storage::LifecycleActionKind::copy  ? copy(action)
+              : action.kind == storage::LifecycleActionKind::purge ? purge(action)
+                                                                   : remove(action);
   point();
   if (done && take(answers_to_lose_)) return declined("the answer was lost");
   return done;
@@ -133,6 +149,12 @@ Result<storage::LifecycleOutcome> SimulatedPlaces::copy(const storage::Lifecycle
   if (made.complete && made.content != source.content && is_good_at(action.place, action.item)) {
     return declined("a good copy is there");
   }
+  if (made.complete && !action.aside.empty()) {
+    if (text_of(made.stamp) != action.replaces) return declined("it is another copy now");
+    set_aside(action, made);
+    made = {};
+    point();
+  }
   made = {.content = take(to_spoil_) ? ++contents_ : source.content,
           .stamp = ++stamps_,
           .written = now_};
@@ -148,11 +170,30 @@ Result<storage::LifecycleOutcome> SimulatedPlaces::remove(const storage::Lifecyc
   if (!copy) return storage::LifecycleOutcome{.good = true};
   if (text_of(copy->stamp) != action.stamp) return declined("it is another copy now");
   const bool was_good = is_good_at(action.place, action.item);
+  if (!action.aside.empty()) set_aside(action, *copy);
   places_[action.place].erase(action.item);
   removals_.push_back({.item = action.item,
                        .place = action.place,
                        .was_good = was_good,
                        .good_left = good_places(action.item)});
+  return storage::LifecycleOutcome{.good = true};
+}
+
+void SimulatedPlaces::set_aside(const storage::LifecycleAction& action, const SimulatedCopy& copy) {
+  aside_[{action.place, action.aside}] = {.item = action.item, .copy = copy, .since = passed_};
+}
+
+Result<storage::LifecycleOutcome> SimulatedPlaces::purge(const storage::LifecycleAction& action) {
+  const auto aside = aside_.find({action.place, action.aside});
+  if (aside == aside_.end()) return storage::LifecycleOutcome{.good = true};
+  if (text_of(aside->second.copy.stamp) != action.stamp) return declined("it is another copy now");
+  removals_.push_back({.item = action.item,
+                       .place = action.place,
+                       .was_good = aside->second.copy.complete &&
+                                   aside->second.copy.content == items_.at(action.item).content,
+                       .good_left = good_places(action.item),
+                       .lain = passed_ - aside->second.since});
+  aside_.erase(aside);
   return storage::LifecycleOutcome{.good = true};
 }
 

@@ -15,6 +15,8 @@
 //   hide             an item is not listed at a place for a while, though it is there
 //   begin without finish   the writer never finishes
 //   remove_by_other  somebody removes a copy; what depends on it must stop
+//   jump             the wall clock is set forward or back; the machine's own clock is not
+//   reboot           the machine starts anew, and its own clock with it
 //   the driver dies at any `point`, and starts again from its journal
 // Survivable with a person: rewrite after the copy was read (a conflict, all copies stay).
 // Not survivable: rot after a copy was read, until it is read again.
@@ -23,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,19 +51,28 @@ struct SimulatedItem {
   std::uint64_t content = 0;  // what its writer wrote last
 };
 
-// A copy that the driver removed, and the good copies that were left.
+// A copy that the driver removed or set aside, and the good copies that were left.
 struct SimulatedRemoval {
   std::string item;
   std::string place;
   bool was_good = false;
   std::vector<std::string> good_left;  // places
+  std::optional<Seconds> lain;         // gone for good after it was set aside for so long
+};
+
+struct SimulatedAside {
+  std::string item;
+  SimulatedCopy copy;
+  Seconds since;  // time that really passed
 };
 
 class SimulatedPlaces final : public storage::LifecyclePort {
  public:
   explicit SimulatedPlaces(std::vector<std::string> places);
 
-  void pass(Seconds span) { now_ += span; }
+  void pass(Seconds span) { now_ += span, up_ += span, passed_ += span; }
+  void jump(Seconds span) { now_ += span; }
+  void reboot() { ++boots_, up_ = Seconds(); }
   // Called at every point at which a driver can die: before and after each effect.
   void on_point(std::function<void()> point) { point_ = std::move(point); }
 
@@ -98,6 +110,8 @@ class SimulatedPlaces final : public storage::LifecyclePort {
   Result<storage::LifecycleOutcome> verify(const storage::LifecycleAction& action);
   Result<storage::LifecycleOutcome> copy(const storage::LifecycleAction& action);
   Result<storage::LifecycleOutcome> remove(const storage::LifecycleAction& action);
+  Result<storage::LifecycleOutcome> purge(const storage::LifecycleAction& action);
+  void set_aside(const storage::LifecycleAction& action, const SimulatedCopy& copy);
   std::vector<std::string> good_places(const std::string& id) const;
 
   Seconds now_ = seconds(1'700'000'000);
@@ -107,6 +121,10 @@ class SimulatedPlaces final : public storage::LifecyclePort {
   std::set<std::string> away_;
   std::set<std::pair<std::string, std::string>> hidden_;  // place, item
   std::vector<SimulatedRemoval> removals_;
+  std::map<std::pair<std::string, std::string>, SimulatedAside> aside_;  // place, name
+  Seconds up_;
+  Seconds passed_;
+  int boots_ = 1;
   std::function<void()> point_;
   std::uint64_t contents_ = 0;
   int stamps_ = 0;

@@ -36,8 +36,8 @@
 #include <string>
 #include <vector>
 
-#include "layers/failure/recovery_port.h"
 #include "core/sim/kernel.h"
+#include "layers/failure/recovery_port.h"
 
 namespace orrery::trial {
 

@@ -53,7 +53,7 @@ struct MadeDay {
     m.tiers[tier].write = gbytes_per_s(write_gb);
   }
 
-  machine::TrainJob& add_run(int hosts) {
+  jobs::TrainJob& add_run(int hosts) {
     asks.emplace_back();
     trains.push_back({.train = &asks.back(),
                       .label = "run " + std::to_string(trains.size()),
@@ -63,9 +63,9 @@ struct MadeDay {
   }
 
   // Every 100 s, with a snapshot of 1.5 s; each of its hosts has `gb`.
-  machine::SavePlan& add_saves(const std::vector<std::string>& to, double gb) {
+  jobs::SavePlan& add_saves(const std::vector<std::string>& to, double gb) {
     asks.back().checkpoint = design::Checkpoint{.to = to};
-    machine::SavePlan plan;
+    jobs::SavePlan plan;
     plan.load.busiest_node = gigabytes(gb);
     plan.load.other_node = gigabytes(gb);
     plan.interval = seconds(100);
@@ -76,8 +76,8 @@ struct MadeDay {
     return *trains.back().checkpoint;
   }
 
-  machine::FeedPlan& add_feed(std::size_t tier, double wanted_gb) {
-    machine::FeedPlan& feed = trains.back().feed;
+  jobs::FeedPlan& add_feed(std::size_t tier, double wanted_gb) {
+    jobs::FeedPlan& feed = trains.back().feed;
     feed.known = true;
     feed.tier = &m.tiers[tier];
     feed.wanted = gbytes_per_s(wanted_gb);
@@ -92,7 +92,7 @@ struct MadeDay {
   std::shared_ptr<design::Design> d = std::make_shared<design::Design>();
   std::deque<design::Train> asks;
   machine::Machine m;
-  std::vector<machine::TrainJob> trains;
+  std::vector<jobs::TrainJob> trains;
   Seconds horizon = days(2);
 };
 

@@ -10,7 +10,7 @@ namespace {
 TEST(StorageDayReads, steps_starve_by_what_their_wires_leave) {
   MadeDay day;
   day.add_run(3);
-  machine::FeedPlan& feed = day.add_feed(1, 60);  // 20 GB/s a host, on wires of 10
+  jobs::FeedPlan& feed = day.add_feed(1, 60);  // 20 GB/s a host, on wires of 10
   const auto starved = [&] { return day.run().jobs[0].starved; };
   EXPECT_NEAR(starved(), 0.5, 1e-9);
   feed.hit_rate = 0.25;
@@ -50,9 +50,9 @@ TEST(StorageDayReads, copies_of_peers_take_the_wires_of_every_host) {
 }
 
 // 20 objects of a half GB in each of two runs of the second: one host's cache of 6 of its 20 GB.
-machine::FeedPlan& add_cached(MadeDay& day) {
+jobs::FeedPlan& add_cached(MadeDay& day) {
   day.add_run(4);
-  machine::FeedPlan& feed = day.add_feed(1, 20);
+  jobs::FeedPlan& feed = day.add_feed(1, 20);
   feed.loader.utilisation = 0.8;  // 4 GB/s a host: an object every 125 ms
   feed.hit_rate = 0.3;
   feed.data_set = gigabytes(80);
@@ -91,7 +91,7 @@ TEST(StorageDayReads, a_host_reads_its_part_through_its_drives) {
 
 TEST(StorageDayReads, a_cache_that_is_shared_has_a_part_for_each_host) {
   MadeDay day;
-  machine::FeedPlan& feed = add_cached(day);
+  jobs::FeedPlan& feed = add_cached(day);
   feed.cache = &day.m.tiers[2];
   day.m.tiers[2].capacity = gigabytes(24);
   const StorageRun run = day.run();
@@ -104,7 +104,7 @@ TEST(StorageDayReads, a_cache_that_is_shared_has_a_part_for_each_host) {
 
 TEST(StorageDayReads, a_part_of_an_object_is_one_and_many_are_two_thousand) {
   MadeDay day;
-  machine::FeedPlan& feed = add_cached(day);
+  jobs::FeedPlan& feed = add_cached(day);
   feed.data_set = gigabytes(79);  // 39.5 objects
   EXPECT_EQ(day.run().jobs[0].hit_reads, 80u);
   feed.data_set = gigabytes(0.5);
@@ -119,7 +119,7 @@ TEST(StorageDayReads, a_part_of_an_object_is_one_and_many_are_two_thousand) {
 // c + (1 - c) ln(1 - c) = 0.0503 of the reads are.
 TEST(StorageDayReads, the_order_of_reading_is_the_data_sets) {
   MadeDay day;
-  machine::FeedPlan& feed = add_cached(day);
+  jobs::FeedPlan& feed = add_cached(day);
   feed.object = megabytes(5);
   day.d->storage[0].policy = catalog::EvictionPolicy::lru;
   EXPECT_EQ(day.run().jobs[0].hit_rate, 0);
@@ -221,17 +221,17 @@ struct Laid {
                  .ring_alone = 1.25,
                  .is_converged = converged}};
   }
-  const machine::SavePlan& lay() {
+  const jobs::SavePlan& lay() {
     lay_over({&job, 1}, run);
     return *job.checkpoint;
   }
-  machine::TrainJob job;
+  jobs::TrainJob job;
   StorageRun run;
 };
 
 TEST(StorageLaidOver, stalls_and_drains_are_those_found) {
   Laid async(true);
-  const machine::SavePlan& plan = async.lay();
+  const jobs::SavePlan& plan = async.lay();
   EXPECT_EQ(plan.stall.wait, seconds(5));
   EXPECT_EQ(plan.stall.total, seconds(7));
   EXPECT_EQ(plan.stall.stall_end, seconds(7));

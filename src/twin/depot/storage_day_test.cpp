@@ -11,7 +11,7 @@ constexpr double kNear = 1e-6;
 // Three hosts, of which one has 30 GB and two have 12; 6 files; 5 GB/s of serialising a host.
 void add_unequal(MadeDay& day) {
   day.add_run(3);
-  machine::SavePlan& plan = day.add_saves({"drives", "hot", "cold"}, 12);
+  jobs::SavePlan& plan = day.add_saves({"drives", "hot", "cold"}, 12);
   plan.load.busiest_node = gigabytes(30);
   plan.load.heavy_nodes = 1;
   plan.load.busiest_rank = gigabytes(10);
@@ -96,7 +96,7 @@ TEST(StorageDay, what_a_tier_carried_is_told_of_the_span) {
 TEST(StorageDay, saves_that_meet_have_their_mean_and_their_longest) {
   MadeDay day;
   day.add_run(1);
-  machine::SavePlan& plan = day.add_saves({"hot"}, 80);
+  jobs::SavePlan& plan = day.add_saves({"hot"}, 80);
   plan.interval = seconds(5);
   plan.stall.snapshot = plan.stall.total = seconds(1);
   day.set_rates(1, 40, 8);
@@ -121,7 +121,7 @@ TEST(StorageDay, saves_that_meet_have_their_mean_and_their_longest) {
 TEST(StorageDay, a_synchronous_save_stalls_until_it_is_written) {
   MadeDay day;
   day.add_run(2);
-  machine::SavePlan& plan = day.add_saves({"hot"}, 12);
+  jobs::SavePlan& plan = day.add_saves({"hot"}, 12);
   plan.async = false;
   const StorageRun run = day.run({.span = seconds(320)});
   const SaveTimes& t = run.jobs[0].saves.value();

@@ -8,9 +8,9 @@
 namespace orrery::depot {
 namespace {
 
-using machine::Figure;
-using machine::Section;
-using machine::Unit;
+using figures::Figure;
+using figures::FigureId;
+using figures::Section;
 
 constexpr const char* kPage = "docs/models/storage-in-time.md";
 
@@ -18,11 +18,8 @@ constexpr const char* kPage = "docs/models/storage-in-time.md";
 constexpr double kAlike = 0.01;
 
 // From the mean to the longest that was seen.
-Figure span_figure(std::string id, std::string label, Seconds mean, Seconds longest,
-                   std::string formula = {}) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = Unit::seconds,
+Figure span_figure(FigureId id, Seconds mean, Seconds longest, std::string formula = {}) {
+  return {.kind = id,
           .estimate = {.value = mean.base(),
                        .low = mean.base(),
                        .high = longest > mean * (1 + kAlike) ? longest.base() : mean.base(),
@@ -31,48 +28,34 @@ Figure span_figure(std::string id, std::string label, Seconds mean, Seconds long
           .formula = std::move(formula)};
 }
 
-Figure plain_figure(std::string id, std::string label, Unit unit, double value,
-                    std::string formula = {}) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .unit = unit,
-          .estimate = exact(value, Basis::derived, kPage),
-          .formula = std::move(formula)};
-}
-
-std::string id_of(std::string text) {
-  for (char& c : text) {
-    if (c == '-' || c == ' ') c = '_';
-  }
-  return text;
+Figure plain_figure(FigureId id, double value, std::string formula = {}) {
+  return {
+      .kind = id, .estimate = exact(value, Basis::derived, kPage), .formula = std::move(formula)};
 }
 
 void add_saves(Section& s, const SaveTimes& t) {
-  s.figures.push_back(span_figure("stall_end", "from a save's beginning until steps go on", t.stall,
-                                  t.longest_stall));
+  s.figures.push_back(span_figure(FigureId::stall_end, t.stall, t.longest_stall));
   if (t.peer) {
-    s.figures.push_back(span_figure("on_peer", "until the next host has it too", *t.peer, *t.peer));
+    s.figures.push_back(span_figure(FigureId::peer_copy, *t.peer, *t.peer));
   }
-  s.figures.push_back(
-      span_figure("safe", "until a copy outlives its hosts", t.safe, t.longest_safe));
+  s.figures.push_back(span_figure(FigureId::safe, t.safe, t.longest_safe));
   for (const StopTimes& stop : t.stops) {
     if (stop.saves == 0) continue;
     s.figures.push_back(span_figure(
-        "on_" + id_of(stop.tier), "until it is on " + stop.tier, stop.mean, stop.longest,
+        FigureId::on, stop.mean, stop.longest,
         fmt::format("{} saves came there", grouped(static_cast<std::int64_t>(stop.saves)))));
+    s.figures.back().of = stop.tier;
   }
-  s.figures.push_back(span_figure("exposed", "a save that its hosts' loss would take",
-                                  t.safe - t.stall, t.longest_safe - t.stall, "safe - stall end"));
-  s.figures.push_back(
-      span_figure("read_back", "the newest read back by all hosts at once", t.restore, t.restore));
+  s.figures.push_back(span_figure(FigureId::exposed, t.safe - t.stall, t.longest_safe - t.stall,
+                                  "safe - stall end"));
+  s.figures.push_back(span_figure(FigureId::read_back, t.restore, t.restore));
 }
 
 void add_collectives(Section& s, const JobStorage& job) {
   const std::string why = job.is_converged
                               ? "the burst and the ring share the hosts' wires"
                               : "the storage network is another: the burst does not meet the ring";
-  s.figures.push_back(plain_figure("all_reduce_in_burst", "an all-reduce as a save is written",
-                                   Unit::factor, job.all_reduce, why));
+  s.figures.push_back(plain_figure(FigureId::all_reduce_in_burst, job.all_reduce, why));
   if (job.all_reduce > 1.001) {
     s.limit =
         fmt::format("a save slows an all-reduce {}x: {}", significant(job.all_reduce, 3), why);
@@ -80,18 +63,17 @@ void add_collectives(Section& s, const JobStorage& job) {
 }
 
 Section job_section(const JobStorage& job, Seconds span) {
-  Section s{.layer = machine::Layer::storage, .name = job.label + " on the clock"};
+  Section s{.layer = figures::Layer::storage, .name = job.label + " on the clock"};
   s.summary = fmt::format("{} of saves and reads on the links they share", brief(span));
   if (job.saves) {
     s.summary += fmt::format(", {} saves", grouped(static_cast<std::int64_t>(job.saves->saves)));
     add_saves(s, *job.saves);
     add_collectives(s, job);
   }
-  s.figures.push_back(plain_figure("starved", "bytes of the data set that came late", Unit::ratio,
-                                   job.starved, "of those that the steps take"));
+  s.figures.push_back(plain_figure(FigureId::starved, job.starved, "of those that the steps take"));
   if (job.hit_reads > 0) {
     s.figures.push_back(
-        plain_figure("hit_rate", "reads that a host's cache answered", Unit::ratio, job.hit_rate,
+        plain_figure(FigureId::hit_rate, job.hit_rate,
                      fmt::format("{} reads of one host, warm",
                                  grouped(static_cast<std::int64_t>(job.hit_reads)))));
   }
@@ -99,17 +81,13 @@ Section job_section(const JobStorage& job, Seconds span) {
 }
 
 Section tier_section(const TierLoad& t) {
-  Section s{.layer = machine::Layer::storage, .name = t.label + " tier on the clock"};
-  s.figures.push_back(
-      plain_figure("read_share", "of its read rate, for saves", Unit::ratio, t.read_share));
-  s.figures.push_back(
-      plain_figure("write_share", "of its write rate, for saves", Unit::ratio, t.write_share));
-  s.figures.push_back(
-      plain_figure("most_at_once", "transfers at once, at most", Unit::count, t.use.most_at_once));
+  Section s{.layer = figures::Layer::storage, .name = t.label + " tier on the clock"};
+  s.figures.push_back(plain_figure(FigureId::read_share, t.read_share));
+  s.figures.push_back(plain_figure(FigureId::write_share, t.write_share));
+  s.figures.push_back(plain_figure(FigureId::most_at_once, t.use.most_at_once));
   if (t.use.requests > 0) {
     const double mean = t.use.waited.base() / static_cast<double>(t.use.transfers);
-    s.figures.push_back(span_figure("request_wait", "a transfer's wait for the requests before it",
-                                    Seconds(mean), t.use.longest_wait));
+    s.figures.push_back(span_figure(FigureId::request_wait, Seconds(mean), t.use.longest_wait));
   }
   return s;
 }

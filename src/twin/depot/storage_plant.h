@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "layers/fabric/flow_engine.h"
 #include "core/sim/kernel.h"
+#include "layers/fabric/flow_engine.h"
 #include "layers/storage/checkpoint.h"
 
 namespace orrery::depot {

@@ -17,8 +17,8 @@
 #include <optional>
 #include <vector>
 
-#include "twin/depot/storage_plant.h"
 #include "layers/storage/node_cache.h"
+#include "twin/depot/storage_plant.h"
 
 namespace orrery::depot {
 

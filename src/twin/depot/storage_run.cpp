@@ -8,14 +8,14 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "layers/storage/cache.h"
 #include "twin/depot/storage_reads.h"
 #include "twin/depot/storage_saves.h"
-#include "layers/storage/cache.h"
 
 namespace orrery::depot {
 namespace {
 
-using machine::TrainJob;
+using jobs::TrainJob;
 
 // Saves that are lived through at the least, whatever the interval.
 constexpr double kSavesLeast = 3;
@@ -207,7 +207,7 @@ class Day {
 
   void begin_reads(std::size_t j) {
     const TrainJob& job = work_.trains[j];
-    const machine::FeedPlan& feed = job.feed;
+    const jobs::FeedPlan& feed = job.feed;
     const BytesPerSecond of_host = feed.wanted * feed.loader.utilisation / job.hosts;
     const int tier = tier_index(feed.tier);
     jobs_[j].stream = std::make_unique<ReadStream>(
@@ -230,7 +230,7 @@ class Day {
   // One host, object by object: what its drives hold of its part of the data set.
   void begin_cache(std::size_t j, BytesPerSecond of_host) {
     const TrainJob& job = work_.trains[j];
-    const machine::FeedPlan& feed = job.feed;
+    const jobs::FeedPlan& feed = job.feed;
     const double objects = std::max(1.0, feed.data_set / feed.object / job.hosts);
     const int items = static_cast<int>(std::min<double>(kObjectsMost, std::ceil(objects)));
     const Bytes held =
@@ -274,7 +274,7 @@ class Day {
   }
 
   SaveShape save_shape(const TrainJob& job, std::size_t j) const {
-    const machine::SavePlan& plan = *job.checkpoint;
+    const jobs::SavePlan& plan = *job.checkpoint;
     SaveShape s{.first_host = first_host(j), .hosts = job.hosts};
     const int per_host = std::max(1, job.fleet->accelerators_per_host);
     s.heavy_bytes = plan.load.busiest_node;
@@ -302,7 +302,7 @@ class Day {
     if (!way.leads_there()) return;
     SaveStop stop{.tier = tier_index(tier), .is_durable = tier->durable()};
     if (way.path) stop.at_most = way.path->rate / job.hosts;
-    for (const machine::LaterCopy& copy : job.checkpoint->later) {
+    for (const jobs::LaterCopy& copy : job.checkpoint->later) {
       if (copy.tier != tier) continue;
       stop.every = std::max(1, static_cast<int>(std::lround(copy.every / s.interval)));
     }
@@ -399,7 +399,7 @@ class Day {
 }  // namespace
 
 StorageRun run_storage(const StorageWork& work, const StorageOptions& options) {
-  const auto is_large = [](const machine::TrainJob& j) { return j.hosts > kStorageHostsMost; };
+  const auto is_large = [](const jobs::TrainJob& j) { return j.hosts > kStorageHostsMost; };
   if (std::ranges::any_of(work.trains, is_large)) {
     StorageRun none;
     none.jobs.resize(work.trains.size());
@@ -408,12 +408,12 @@ StorageRun run_storage(const StorageWork& work, const StorageOptions& options) {
   return Day(work, options).run();
 }
 
-void lay_over(std::span<machine::TrainJob> trains, const StorageRun& storage) {
+void lay_over(std::span<jobs::TrainJob> trains, const StorageRun& storage) {
   for (std::size_t j = 0; j < trains.size(); ++j) {
-    machine::TrainJob& job = trains[j];
+    jobs::TrainJob& job = trains[j];
     const JobStorage& found = storage.jobs[j];
     if (!job.checkpoint || !found.saves) continue;
-    machine::SavePlan& plan = *job.checkpoint;
+    jobs::SavePlan& plan = *job.checkpoint;
     plan.stall.wait = max(Seconds(0), found.saves->stall - plan.stall.snapshot);
     plan.stall.total = found.saves->stall;
     plan.stall.stall_end = found.saves->stall;

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "model/figures/section.h"
+#include "model/jobs/train_job.h"
 #include "twin/depot/storage_plant.h"
-#include "model/machine/section.h"
-#include "model/machine/train_job.h"
 
 namespace orrery::depot {
 
@@ -74,7 +74,7 @@ struct StorageRun {
 // The runs of a machine that save and read.
 struct StorageWork {
   const machine::Machine* machine = nullptr;
-  std::span<const machine::TrainJob> trains;
+  std::span<const jobs::TrainJob> trains;
   Seconds horizon;
 };
 
@@ -86,8 +86,8 @@ struct StorageOptions {
 
 StorageRun run_storage(const StorageWork& work, const StorageOptions& options);
 // The stalls, drains and slower steps found, into the runs' costs.
-void lay_over(std::span<machine::TrainJob> trains, const StorageRun& storage);
+void lay_over(std::span<jobs::TrainJob> trains, const StorageRun& storage);
 // As sections of a run.
-std::vector<machine::Section> sections_of(const StorageRun& storage);
+std::vector<figures::Section> sections_of(const StorageRun& storage);
 
 }  // namespace orrery::depot

@@ -15,8 +15,8 @@
 #include <functional>
 #include <vector>
 
-#include "twin/depot/storage_plant.h"
 #include "core/sim/kernel.h"
+#include "twin/depot/storage_plant.h"
 
 namespace orrery::depot {
 

@@ -3,6 +3,7 @@
 // what they carry where no rack is.
 #include <gtest/gtest.h>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/timed_fixture.h"
 #include "twin/twin/told_fixture.h"
 #include "twin/twin/work_plan.h"
@@ -56,10 +57,10 @@ TEST(AskedAgain, a_run_that_is_put_back_asks_for_all_of_its_hosts) {
 TEST(AskedAgain, hosts_are_written_down_as_the_runs_beside_a_service) {
   const design::Serve serve;
   TimedTrain t(seconds(100));
-  t.scenario.services.push_back({.workload = &t.machine.design().workloads.front(),
-                                 .serve = &serve,
-                                 .label = "service",
-                                 .infeasible = "nothing to run on"});
+  t.scenario.services.push_back({.job = {.workload = &t.machine.design().workloads.front(),
+                                         .serve = &serve,
+                                         .label = "service",
+                                         .infeasible = "nothing to run on"}});
   t.run(true);
   ASSERT_EQ(t.world->services().size(), 1U);
   const std::vector<HostChange>& hosts = t.recorder->host_changes();
@@ -77,12 +78,12 @@ TEST(AskedAgain, memory_that_nobody_names_limits_nothing) {
   d.workloads.front().task = design::Batch{.core_hours = 100, .tasks = 50, .memory = gigabytes(8)};
   d.workloads.front().terms = {};
   d.workloads.front().terms.name = "work";
-  machine::Machine m = build_machine(std::move(d), machine::known());
+  machine::Machine m = jobs::build_machine(std::move(d), machine::known());
   m.fleets[0].node.cores = 16;
   m.fleets[0].node.memory = gigabytes(64);
-  EXPECT_EQ(batch_plan(m, m.design().workloads.front()).elements, 7);
+  EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 7);
   m.fleets[0].node.memory.reset();
-  EXPECT_EQ(batch_plan(m, m.design().workloads.front()).elements, 4);
+  EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 4);
 }
 
 // Two racks of 10 kW on a unit of 20 kW, which carries 80 % of that for long.
@@ -97,14 +98,14 @@ TEST(AskedAgain, a_power_unit_may_be_above_its_limit_alone) {
                       {.energy = Joules(0), .highest = kilowatts(10), .hosts = 4}}};
   t.told();
   const std::string name = "racks of " + part.fleet->fleet->name;
-  const machine::Section* s = t.section(machine::Layer::facility, name);
+  const figures::Section* s = t.section(figures::Layer::facility, name);
   ASSERT_NE(s, nullptr);
   EXPECT_EQ(s->limit,
             "1 of 1 power units pass 16 kW at their highest: 0 (20 kW); fewer nodes a rack, a "
             "power_cap or a higher limit would keep it");
   part.pdu_rating = kilowatts(25);
   t.told();
-  EXPECT_EQ(t.section(machine::Layer::facility, name)->limit, "") << "20 kW, to the watt";
+  EXPECT_EQ(t.section(figures::Layer::facility, name)->limit, "") << "20 kW, to the watt";
 }
 
 }  // namespace

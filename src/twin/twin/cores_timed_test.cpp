@@ -35,10 +35,10 @@ design::Design cores_design() {
 TEST(CoresTimed, a_batch_on_cores_is_booked_by_hosts) {
   TimedWorld t(cores_design(), seconds(300));
   BatchPlan& p = t.scenario.batches.front();
-  ASSERT_EQ(p.infeasible, "");
+  ASSERT_EQ(p.job.infeasible, "");
   EXPECT_EQ(p.fleet, 1U);
-  p.elements = 2;
-  p.slots = 1;
+  p.job.elements = 2;
+  p.job.slots = 1;
   p.element = seconds(100);
   t.at(40, [](World& w) { w.strike(1, 0, {.name = "dies", .scope = kTakesProcess}, 0); });
   t.run(true);

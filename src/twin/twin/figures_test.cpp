@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "model/jobs/build_machine.h"
 #include "model/machine/site_load.h"
 #include "twin/twin/host_lives.h"
 #include "twin/twin/over_replications.h"
@@ -16,7 +17,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 // The sample's run on its fleet, over an hour; outcomes are the test's.
 struct MadeUp {
-  machine::Machine machine = build_machine(sample_design(), machine::known());
+  machine::Machine machine = jobs::build_machine(sample_design(), machine::known());
   Scenario scenario = scenario_of(machine, hours(1));
   std::vector<Replication> done;
   Run run;
@@ -41,27 +42,27 @@ struct MadeUp {
     run.replications = static_cast<int>(done.size());
     tell(run, scenario, done);
   }
-  const machine::Section* section(machine::Layer layer, const std::string& name) const {
-    for (const machine::Section& s : run.sections) {
+  const figures::Section* section(figures::Layer layer, const std::string& name) const {
+    for (const figures::Section& s : run.sections) {
       if (s.layer == layer && s.name == name) return &s;
     }
     return nullptr;
   }
-  const Estimate* find(machine::Layer layer, const std::string& name, const std::string& id) const {
-    const machine::Section* s = section(layer, name);
+  const Estimate* find(figures::Layer layer, const std::string& name, const std::string& id) const {
+    const figures::Section* s = section(layer, name);
     if (!s) return nullptr;
-    for (const machine::Figure& f : s->figures) {
-      if (f.id == id) return &f.estimate;
+    for (const figures::Figure& f : s->figures) {
+      if (f.id() == id) return &f.estimate;
     }
     return nullptr;
   }
-  double value(machine::Layer layer, const std::string& name, const std::string& id) const {
+  double value(figures::Layer layer, const std::string& name, const std::string& id) const {
     const Estimate* e = find(layer, name, id);
     return e ? e->value : std::nan("");
   }
 };
 
-using machine::Layer;
+using figures::Layer;
 
 TEST(OverReplications, MeanAndTheirMiddleEightyPercent) {
   std::vector<Replication> done(3);
@@ -107,16 +108,16 @@ TEST(Figures, OfATrainingRunByHand) {
   EXPECT_NEAR(m.value(Layer::training, label, "run_time"), m.scenario.trains[0].units / 5e6 * 3600,
               1e-3);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "goodput"), 0.75);
-  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "interruptions"), 4);
-  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "mtbf"), 500);
+  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "interruptions_seen"), 4);
+  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "time_between_stops"), 500);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "restart"), 30);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "preemptions"), 2);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "holds"), 1);
   EXPECT_EQ(m.find(Layer::failure, label, "shrinks"), nullptr);
-  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "share_saving"), 0.05);
-  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "share_work_done_again"), 0.15);
-  EXPECT_EQ(m.find(Layer::failure, label, "share_restoring"), nullptr);
-  EXPECT_EQ(m.find(Layer::failure, label, "share_productive"), nullptr);
+  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "time_share_saving"), 0.05);
+  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "time_share_work_done_again"), 0.15);
+  EXPECT_EQ(m.find(Layer::failure, label, "time_share_restoring"), nullptr);
+  EXPECT_EQ(m.find(Layer::failure, label, "time_share_productive"), nullptr);
   EXPECT_DOUBLE_EQ(m.value(Layer::storage, label + " checkpoint", "saves"), 7);
   EXPECT_DOUBLE_EQ(m.value(Layer::storage, label + " checkpoint", "restores"), 5);
   EXPECT_DOUBLE_EQ(m.value(Layer::storage, label + " checkpoint", "stall"),
@@ -127,7 +128,7 @@ TEST(Figures, OfATrainingRunByHand) {
   for (const WaterfallStep& w : m.run.waterfalls[0].steps) causes.push_back(w.cause);
   EXPECT_EQ(causes,
             (std::vector<Cause>{Cause::productive, Cause::lost, Cause::save, Cause::start}));
-  const machine::StepPlan& p = m.scenario.trains[0].step;
+  const jobs::StepPlan& p = m.scenario.trains[0].step;
   const Estimate* step = m.find(Layer::training, label, "step_time");
   EXPECT_DOUBLE_EQ(step->value, p.step.base());
   EXPECT_NEAR(step->high, p.step.base() * (1 + p.error), 1e-12);
@@ -148,7 +149,8 @@ TEST(Figures, OfARunThatEndsOrNeverBeganByHand) {
   EXPECT_DOUBLE_EQ(m.value(Layer::training, label, "run_time"), 150);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "shrinks"), 3);
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "grows"), 2);
-  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "mtbf"), 50) << "none in all its time";
+  EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "time_between_stops"), 50)
+      << "none in all its time";
   EXPECT_DOUBLE_EQ(m.value(Layer::failure, label, "restart"), 0);
   m.done[1].jobs[0].runs_finished = 0;
   m.done[1].jobs[0].never_fits = true;
@@ -179,18 +181,18 @@ TEST(Figures, OfFleetsAndFaultsByHand) {
   m.done[0].lemons_found = 1;
   m.tell_all();
   const auto share = [&](const char* id) { return m.value(Layer::cluster, fleet, id); };
-  EXPECT_DOUBLE_EQ(share("share_productive"), 0.4);
-  EXPECT_DOUBLE_EQ(share("share_stall"), 0.1);
-  EXPECT_DOUBLE_EQ(share("share_checkpoint"), 0.05);
-  EXPECT_DOUBLE_EQ(share("share_lost"), 0.15);
-  EXPECT_DOUBLE_EQ(share("share_restart"), 0.1);
-  EXPECT_DOUBLE_EQ(share("share_idle"), 0.2);
-  const machine::Section* faults = m.section(Layer::failure, "faults of hosts");
+  EXPECT_DOUBLE_EQ(share("fleet_share_productive"), 0.4);
+  EXPECT_DOUBLE_EQ(share("fleet_share_stall"), 0.1);
+  EXPECT_DOUBLE_EQ(share("fleet_share_checkpoint"), 0.05);
+  EXPECT_DOUBLE_EQ(share("fleet_share_lost"), 0.15);
+  EXPECT_DOUBLE_EQ(share("fleet_share_restart"), 0.1);
+  EXPECT_DOUBLE_EQ(share("fleet_share_idle"), 0.2);
+  const figures::Section* faults = m.section(Layer::failure, "faults of hosts");
   ASSERT_NE(faults, nullptr);
   ASSERT_EQ(faults->figures.size(), 3u);
   EXPECT_EQ(faults->figures[0].estimate.value, 5) << "the most frequent first";
   EXPECT_EQ(faults->figures[1].estimate.value, 2);
-  EXPECT_EQ(faults->figures[2].id, "lemons_found");
+  EXPECT_EQ(faults->figures[2].id(), "lemons_found");
 }
 
 TEST(Figures, TheDiagnosisNamesTheLargestLossBelowFourFifths) {
@@ -231,16 +233,16 @@ LoadWindow window_at(double rate, double ttft, double good, double found) {
 // Six a second until noon and two after it, on four replicas.
 ServicePlan four_replicas(const design::Serve& serve) {
   ServicePlan p;
-  p.serve = &serve;
-  p.label = "assistant";
+  p.job.serve = &serve;
+  p.job.label = "assistant";
   p.replicas = p.least = 4;
   p.slots = 2;
-  for (std::size_t h = 0; h < 24; ++h) p.rate_at[h] = h < 12 ? 6 : 2;
+  for (std::size_t h = 0; h < 24; ++h) p.job.day[h] = h < 12 ? 6 : 2;
   p.capacity = 1.6;
   p.most = 1.8;
   p.windows.levels = {window_at(0.5, 1, 0.9, 0.2), window_at(1.5, 3, 0.5, 0.4)};
   p.windows.loss = window_at(1.5, 7, 0.25, 0);
-  p.error = 0.3;
+  p.job.error = 0.3;
   return p;
 }
 
@@ -272,12 +274,12 @@ TEST(Figures, OfAServiceByHand) {
   EXPECT_DOUBLE_EQ(value("latency_p99"), 6);
   EXPECT_NEAR(m.find(Layer::serving, "assistant", "ttft_p99")->low, 3 * 0.7, 1e-9);
   EXPECT_NEAR(m.find(Layer::serving, "assistant", "ttft_p99")->high, 3 * 1.3, 1e-9);
-  EXPECT_NEAR(value("goodput"), (400 * 0.9 + 920 * 0.5) / 1320 * (1000 / 1320.0), 1e-9);
+  EXPECT_NEAR(value("requests_in_time"), (400 * 0.9 + 920 * 0.5) / 1320 * (1000 / 1320.0), 1e-9);
   EXPECT_NEAR(value("cache_found"), (400 * 0.2 + 920 * 0.4) / 1320, 1e-9);
   EXPECT_EQ(m.find(Layer::serving, "assistant", "kv_fetched"), nullptr);
   EXPECT_DOUBLE_EQ(value("loss_ttft_p99"), 7);
   EXPECT_NEAR(m.find(Layer::serving, "assistant", "loss_ttft_p99")->high, 9.1, 1e-9);
-  EXPECT_NEAR(value("loss_goodput"), 0.25, 1e-12);
+  EXPECT_NEAR(value("loss_in_time"), 0.25, 1e-12);
   EXPECT_DOUBLE_EQ(value("availability"), 300 / 360.0);
   EXPECT_DOUBLE_EQ(value("requests_carried"), 1000 / 1320.0);
   EXPECT_DOUBLE_EQ(value("replicas_standing"), 4 - 90 / 3600.0);
@@ -297,7 +299,7 @@ TEST(Figures, OfAServiceThatFollowsItsLoadByHand) {
   ServicePlan p = four_replicas(serve);
   p.windows.rise = window_at(1, 5, 0.5, 0);
   p.ask.rise = ServiceRise{.before = 1, .after = 2, .replicas = 1};
-  p.error = 2;
+  p.job.error = 2;
   m.scenario.services.push_back(p);
   m.done[0].services.push_back(a_bad_day());
   m.done[0].services[0].standing_ns = 9000 * kSecond;
@@ -317,9 +319,9 @@ TEST(Figures, OfAServiceThatFollowsItsLoadByHand) {
 TEST(Figures, OfJobsSlicesAndBatchesByHand) {
   MadeUp m;
   design::Jobs jobs;
-  m.scenario.streams.push_back({.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1)});
-  m.scenario.slices.push_back({.label = "slices", .rate = PerSecond(0.1)});
-  m.scenario.batches.push_back({.label = "nightly", .elements = 5, .bound = seconds(20)});
+  m.scenario.streams.push_back({.job = {{.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1)}}});
+  m.scenario.slices.push_back({.job = {{.label = "slices", .rate = PerSecond(0.1)}}});
+  m.scenario.batches.push_back({.job = {.label = "nightly", .bound = seconds(20), .elements = 5}});
   TaskOutcome stream;
   stream.submitted = 9;
   stream.finished = 4;
@@ -370,7 +372,7 @@ TEST(Figures, OfJobsSlicesAndBatchesByHand) {
   EXPECT_DOUBLE_EQ(of("slices", "slices_stranded"), 0.125);
   EXPECT_EQ(of("nightly", "duration"), 20);
   EXPECT_EQ(of("nightly", "duration_longest"), 30);
-  EXPECT_EQ(of("nightly", "windows_missed"), 1);
+  EXPECT_EQ(of("nightly", "batches_late"), 1);
   EXPECT_EQ(of("nightly", "stops"), 3);
   m.done[0].batches[0].runs_finished = 0;
   m.tell_all();
@@ -468,17 +470,17 @@ TEST(Figures, OfADayOfStorageByHand) {
   const auto sections = sections_of(day);
   ASSERT_EQ(sections.size(), 2u);
   const auto figure = [&](std::size_t s, std::string_view id) {
-    for (const machine::Figure& f : sections[s].figures) {
-      if (f.id == id) return f.estimate;
+    for (const figures::Figure& f : sections[s].figures) {
+      if (f.id() == id) return f.estimate;
     }
     return Estimate{.value = -1};
   };
   EXPECT_EQ(figure(0, "stall_end").value, 2);
   EXPECT_EQ(figure(0, "stall_end").high, 3);
   EXPECT_EQ(figure(0, "safe").high, 10) << "within a hundredth they are one";
-  EXPECT_EQ(figure(0, "on_node_nvme").value, 4);
+  EXPECT_EQ(figure(0, "on_node-nvme").value, 4);
   EXPECT_EQ(figure(0, "on_cold").value, -1);
-  EXPECT_EQ(figure(0, "on_peer").value, -1);
+  EXPECT_EQ(figure(0, "peer_copy").value, -1);
   EXPECT_EQ(figure(0, "exposed").value, 8);
   EXPECT_EQ(figure(0, "read_back").value, 7);
   EXPECT_EQ(figure(0, "all_reduce_in_burst").value, 1.5);

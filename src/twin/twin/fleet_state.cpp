@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/figures/assumptions.h"
 #include "twin/twin/fleet_pool.h"
 #include "twin/twin/world.h"
 
 namespace orrery::twin {
 namespace {
 
-// A job whose node goes down is eligible again after this under Slurm's defaults (measured).
-constexpr Seconds kRequeue = seconds(147.7);
+using figures::assumptions::kRequeueTime;
 
 // As Slurm's preempt/qos; where no QOS names another, the workloads' priorities decide.
 std::vector<std::vector<bool>> takes_of(const design::Scheduler& s) {
@@ -42,7 +42,7 @@ cluster::NodeMask mask_of(const machine::FleetPartition& partition, const FleetP
 // The last hosts in service of the fleet, as they are reserved.
 cluster::ReservationBook reservations_of(const machine::Machine& m, const FleetPart& part) {
   cluster::ReservationBook book;
-  const int per_node = std::max(1, part.hosts / std::max(1, part.fleet->fleet->count));
+  const int per_node = part.fleet->hosts_per_node();
   for (const design::Reservation& r : m.design().scheduler.reservations) {
     cluster::NodeMask mask((static_cast<std::size_t>(part.all_hosts()) + 63) / 64, 0);
     const machine::Fleet* own = machine::reserved_fleet(m.design(), m.fleets, r);
@@ -62,7 +62,7 @@ cluster::ReservationBook reservations_of(const machine::Machine& m, const FleetP
 cluster::QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
   const design::Scheduler& s = m.design().scheduler;
   cluster::QueueOptions o{.backfill = backfill_of(m, *part.fleet),
-                          .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
+                          .requeue_delay = s.recovery.requeue.value_or(kRequeueTime)};
   if (s.preemption != design::Preemption::none) {
     o.preemption = cluster::PreemptionRules{.requeue = o.requeue_delay, .of_qos = takes_of(s)};
   }
@@ -115,7 +115,7 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
 
 void FleetState::add_groups(const Scenario& scenario) {
   const design::Design& d = scenario.machine->design();
-  const int per_node = std::max(1, part_.hosts / std::max(1, part_.fleet->fleet->count));
+  const int per_node = part_.fleet->hosts_per_node();
   const int all = part_.hosts * part_.slots_per_host;
   constexpr std::size_t kShared = 0;  // the cohort of tenants and of all that has no number
   std::map<std::string, int> tenants;

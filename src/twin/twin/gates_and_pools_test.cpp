@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/design/slurm_fleets.h"
+#include "model/jobs/build_machine.h"
 #include "twin/twin/fleet_pool.h"
 #include "twin/twin/power_gate.h"
 #include "twin/twin/recorder.h"
@@ -103,7 +104,7 @@ machine::Machine pooled(int hosts, design::PlacementTopology topology) {
   d.fleet.front().count = hosts;
   d.scheduler.topology = topology;
   d.workloads.clear();
-  return build_machine(std::move(d), machine::known());
+  return jobs::build_machine(std::move(d), machine::known());
 }
 
 // A gang as large as a leaf goes below one, though the leaf before has hosts that are free.
@@ -165,7 +166,7 @@ TEST(FleetPool, a_replay_has_the_fleets_of_slurm) {
   d.fleet.back().name = "cores";
   d.fleet.back().node = "cpu-2s-server";
   d.fleet.back().count = 7;
-  const machine::Machine m = build_machine(std::move(d), machine::known());
+  const machine::Machine m = jobs::build_machine(std::move(d), machine::known());
   EXPECT_EQ(pool_of(m).nodes(), 3);
   EXPECT_EQ(pool_of(m).gpus(), 24);
 }
@@ -178,11 +179,11 @@ TEST(FleetPool, backfill_is_the_schedulers) {
   design::Design d = sample_design();
   d.workloads.clear();
   d.scheduler.backfill = design::Backfill::conservative;
-  const machine::Machine slurm = build_machine(d, machine::known());
+  const machine::Machine slurm = jobs::build_machine(d, machine::known());
   EXPECT_EQ(backfill_of(slurm, slurm.fleets[0]), cluster::BackfillVariant::conservative);
   d.scheduler.kind = design::SchedulerKind::kubernetes;
   d.fleet.front().partition = design::Partition::kubernetes;
-  const machine::Machine pods = build_machine(d, machine::known());
+  const machine::Machine pods = jobs::build_machine(d, machine::known());
   EXPECT_EQ(backfill_of(pods, pods.fleets[0]), cluster::BackfillVariant::best_effort);
 }
 

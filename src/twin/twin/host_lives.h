@@ -17,17 +17,16 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "layers/failure/causes.h"
 #include "core/sim/kernel.h"
+#include "layers/failure/causes.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::twin {
 
 class World;
 
-// How long a provider takes to put another host in the place of a rented one: assumed.
-inline constexpr Seconds kProviderSwap = minutes(10);
-// Until wrong results are noticed in the loss or by a check of a checkpoint: assumed.
-inline constexpr Seconds kSilentMean = hours(1);
+using figures::assumptions::kProviderSwap;
+using figures::assumptions::kSilentMean;
 
 inline constexpr std::string_view kLinkFault = "network port or cable";
 inline constexpr std::string_view kStormFault = "NIC that pauses the network";

@@ -10,7 +10,7 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Figure;
+using figures::Figure;
 
 // 400 g/kWh and a PUE of 1.2, but from nine to five 100 and 1.5.
 catalog::SiteHours sunny_day() {
@@ -42,8 +42,8 @@ design::Workload jobs_that_wait(Seconds wait) {
   return {.terms = {.name = "later"}, .task = j};
 }
 
-double figure(const Run& run, machine::Layer layer, std::string_view id) {
-  for (const machine::Section& s : run.sections) {
+double figure(const Run& run, figures::Layer layer, std::string_view id) {
+  for (const figures::Section& s : run.sections) {
     if (s.layer != layer) continue;
     const auto f = std::ranges::find(s.figures, id, &Figure::id);
     if (f != s.figures.end()) return f->estimate.value;
@@ -64,10 +64,10 @@ TEST(HoursInTime, an_idle_site_emits_the_mean_of_the_products) {
   const double hours_of_night = 2 * 16 + 6.5, hours_of_day = 2 * 8;
   const double grams_per_w =
       (hours_of_night * 400 * 1.2 + hours_of_day * 100 * 1.5) / 1000;  // kWh of a watt in an hour
-  EXPECT_NEAR(figure(run, machine::Layer::facility, "carbon") / (all.base() * grams_per_w), 1,
+  EXPECT_NEAR(figure(run, figures::Layer::facility, "carbon") / (all.base() * grams_per_w), 1,
               1e-9);
-  EXPECT_NEAR(figure(run, machine::Layer::facility, "carbon_match"), 1, 1e-9);
-  EXPECT_NEAR(figure(run, machine::Layer::facility, "carbon_year") /
+  EXPECT_NEAR(figure(run, figures::Layer::facility, "carbon_match"), 1, 1e-9);
+  EXPECT_NEAR(figure(run, figures::Layer::facility, "carbon_year") /
                   (all.base() / 1000 * 8760 * (16 * 400 * 1.2 + 8 * 100 * 1.5) / 24),
               1, 2e-3);  // a year has 365.25 days
 }
@@ -85,7 +85,7 @@ TEST(HoursInTime, add_up_to_the_energy_and_the_series_to_the_carbon) {
     grams += row[static_cast<std::size_t>(column - run.series.columns.begin())] *
              (run.series.bin / hours(1));
   }
-  EXPECT_NEAR(grams / figure(run, machine::Layer::facility, "carbon"), 1, 1e-9);
+  EXPECT_NEAR(grams / figure(run, figures::Layer::facility, "carbon"), 1, 1e-9);
 }
 
 // What is held draws as much, only at other hours; nobody is held beyond the limit, and the wait
@@ -106,7 +106,7 @@ TEST(HoursInTime, work_moves_to_clean_hours) {
   const twin::Run run = s.simulation.run_of(s.done);
   const auto of_cluster = [&](std::string_view id) {
     double value = 0;
-    for (const machine::Section& section : run.sections) {
+    for (const figures::Section& section : run.sections) {
       if (section.name != "later") continue;
       const auto f = std::ranges::find(section.figures, id, &Figure::id);
       if (f != section.figures.end()) value = f->estimate.value;
@@ -118,8 +118,8 @@ TEST(HoursInTime, work_moves_to_clean_hours) {
   EXPECT_GE(of_cluster("mean_wait"), 0.9 * of_cluster("clean_hold"));
   // The whole site emits less for the same energy.
   const twin::Run before = at_once.simulation.run_of(at_once.done);
-  EXPECT_LT(figure(run, machine::Layer::facility, "carbon_match"),
-            figure(before, machine::Layer::facility, "carbon_match") - 0.005);
+  EXPECT_LT(figure(run, figures::Layer::facility, "carbon_match"),
+            figure(before, figures::Layer::facility, "carbon_match") - 0.005);
 }
 
 // A batch that comes at midnight is held until nine, as the closed form has it.

@@ -16,20 +16,15 @@ Estimate OverReplications::estimate(const Of& of) const {
   return e;
 }
 
-void OverReplications::add(machine::Section& section, std::string id, std::string label,
-                           machine::Unit unit, const Of& of, std::string formula) const {
-  section.figures.push_back({.id = std::move(id),
-                             .label = std::move(label),
-                             .unit = unit,
-                             .estimate = estimate(of),
-                             .formula = std::move(formula),
-                             .inputs = {}});
+void OverReplications::add(figures::Section& section, figures::FigureId id, const Of& of,
+                           std::string formula) const {
+  section.figures.push_back(
+      {.kind = id, .estimate = estimate(of), .formula = std::move(formula), .inputs = {}});
 }
 
-void OverReplications::add_with(const Estimate& model, machine::Section& section, std::string id,
-                                std::string label, machine::Unit unit, const Of& of,
-                                std::string formula) const {
-  add(section, std::move(id), std::move(label), unit, of, std::move(formula));
+void OverReplications::add_with(const Estimate& model, figures::Section& section,
+                                figures::FigureId id, const Of& of, std::string formula) const {
+  add(section, id, of, std::move(formula));
   Estimate& told = section.figures.back().estimate;
   told = told * model;
 }

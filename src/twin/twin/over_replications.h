@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "model/machine/section.h"
+#include "model/figures/section.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::twin {
@@ -20,11 +20,11 @@ class OverReplications {
 
   std::span<const Replication> done() const { return done_; }
   Estimate estimate(const Of& of) const;
-  void add(machine::Section& section, std::string id, std::string label, machine::Unit unit,
-           const Of& of, std::string formula = {}) const;
+  void add(figures::Section& section, figures::FigureId id, const Of& of,
+           std::string formula = {}) const;
   // `model`: 1, with the error of what the replications take for granted.
-  void add_with(const Estimate& model, machine::Section& section, std::string id, std::string label,
-                machine::Unit unit, const Of& of, std::string formula = {}) const;
+  void add_with(const Estimate& model, figures::Section& section, figures::FigureId id,
+                const Of& of, std::string formula = {}) const;
 
  private:
   std::span<const Replication> done_;

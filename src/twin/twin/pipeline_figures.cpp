@@ -10,9 +10,9 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Layer;
-using machine::Section;
-using machine::Unit;
+using figures::FigureId;
+using figures::Layer;
+using figures::Section;
 
 constexpr double kNano = 1e-9;
 
@@ -22,38 +22,31 @@ bool all_have(const OverReplications& over, const Has& has) {
   return std::ranges::all_of(over.done(), has);
 }
 
-void tell_stage(Run& run, const machine::PipelineStage& s, const OverReplications& over,
+void tell_stage(Run& run, const jobs::PipelineStage& s, const OverReplications& over,
                 std::size_t at) {
   Section section{.layer = Layer::cluster, .name = "pipeline: " + s.label};
   section.summary =
       s.moves() ? fmt::format("from {} to tier {}", s.from ? "tier " + s.from->label : "outside",
                               s.to ? s.to->label : "none")
                 : "workload " + s.stage->workload;
-  const auto add = [&](const char* id, const char* label, Unit unit, auto of) {
-    over.add(section, id, label, unit,
-             [at, of](const Replication& r) { return of(r.pipeline.stages[at]); });
+  const auto add = [&](FigureId id, auto of) {
+    over.add(section, id, [at, of](const Replication& r) { return of(r.pipeline.stages[at]); });
   };
   using O = StageOutcome;
-  add("stage_runs", "cycles that left it", Unit::count,
-      [](const O& o) { return static_cast<double>(o.ended); });
+  add(FigureId::stage_runs, [](const O& o) { return static_cast<double>(o.ended); });
   if (all_have(over, [at](const Replication& r) { return r.pipeline.stages[at].ended > 0; })) {
-    add("stage_start", "it starts, from the cycle's beginning, mean", Unit::seconds,
-        [](const O& o) { return o.mean_s(o.start_ns); });
-    add("stage_end", "it ends, likewise", Unit::seconds,
-        [](const O& o) { return o.mean_s(o.end_ns); });
-    add("stage_time", "it takes", Unit::seconds,
-        [](const O& o) { return o.mean_s(o.end_ns - o.start_ns); });
+    add(FigureId::stage_start, [](const O& o) { return o.mean_s(o.start_ns); });
+    add(FigureId::stage_end, [](const O& o) { return o.mean_s(o.end_ns); });
+    add(FigureId::stage_time, [](const O& o) { return o.mean_s(o.end_ns - o.start_ns); });
     const auto waits = [at](const Replication& r) {
       return r.pipeline.stages[at].mean_s(r.pipeline.stages[at].wait_ns);
     };
     if (over.estimate(waits).high > 0) {
-      over.add(section, "stage_wait", "ready, while the cycle before was still there",
-               Unit::seconds, waits);
+      over.add(section, FigureId::stage_wait, waits);
     }
   }
   if (s.moves()) {
-    add("bytes_moved", "bytes that arrived", Unit::bytes,
-        [](const O& o) { return o.moved.base(); });
+    add(FigureId::bytes_moved, [](const O& o) { return o.moved.base(); });
   }
   run.sections.push_back(std::move(section));
 }
@@ -63,18 +56,17 @@ void tell_whole(Run& run, const machine::Machine& m, const OverReplications& ove
   Section s{.layer = Layer::cluster, .name = "pipeline"};
   s.summary = fmt::format("{} stages, {}", m.design().pipeline.stages.size(),
                           every ? "a cycle every " + brief(*every) : "one cycle");
-  over.add(s, "cycles", "cycles that began", Unit::count,
+  over.add(s, FigureId::cycles,
            [](const Replication& r) { return static_cast<double>(r.pipeline.cycles); });
-  over.add(s, "models_served", "cycles whose model serves", Unit::count,
+  over.add(s, FigureId::models_served,
            [](const Replication& r) { return static_cast<double>(r.pipeline.served); });
   if (all_have(over, [](const Replication& r) { return r.pipeline.served > 0; })) {
-    over.add(s, "lead", "from a cycle's beginning to a model that serves, mean", Unit::seconds,
-             [](const Replication& r) {
-               return static_cast<double>(r.pipeline.lead_ns) * kNano /
-                      static_cast<double>(r.pipeline.served);
-             });
+    over.add(s, FigureId::lead, [](const Replication& r) {
+      return static_cast<double>(r.pipeline.lead_ns) * kNano /
+             static_cast<double>(r.pipeline.served);
+    });
     over.add(
-        s, "freshness", "from an event to a model that serves, at worst", Unit::seconds,
+        s, FigureId::freshness,
         [](const Replication& r) { return static_cast<double>(r.pipeline.age_ns) * kNano; },
         "the highest age of what the serving model knew, a cycle's data being what came before it "
         "began");
@@ -89,14 +81,14 @@ void tell_whole(Run& run, const machine::Machine& m, const OverReplications& ove
 // A run that comes back on its own.
 void tell_features(Run& run, const Scenario& scenario, const OverReplications& over,
                    std::size_t j) {
-  const machine::TrainJob& t = scenario.trains[j];
+  const jobs::TrainJob& t = scenario.trains[j];
   const bool has_figure =
       t.train->features && t.train->repeat &&
       all_have(over, [j](const Replication& r) { return r.jobs[j].runs_finished > 1; });
   if (!has_figure) return;
   Section s{.layer = Layer::cluster, .name = t.label + " features"};
   over.add(
-      s, "freshness", "from an event to a model that knows it, at worst", Unit::seconds,
+      s, FigureId::freshness,
       [j](const Replication& r) { return static_cast<double>(r.jobs[j].age_ns) * kNano; },
       "from the beginning of a run to the end of the next");
   run.sections.push_back(std::move(s));
@@ -106,7 +98,7 @@ void tell_features(Run& run, const Scenario& scenario, const OverReplications& o
 
 void tell_pipeline(Run& run, const Scenario& scenario, const OverReplications& over) {
   for (std::size_t j = 0; j < scenario.trains.size(); ++j) tell_features(run, scenario, over, j);
-  const auto stages = machine::pipeline_of(*scenario.machine);
+  const auto stages = jobs::pipeline_of(*scenario.machine);
   if (stages.empty()) return;
   tell_whole(run, *scenario.machine, over);
   for (std::size_t i = 0; i < stages.size(); ++i) {

@@ -8,7 +8,7 @@ namespace orrery::twin {
 
 PipelineProcess::PipelineProcess(World& world)
     : world_(world),
-      stages_(machine::pipeline_of(*world.scenario().machine)),
+      stages_(jobs::pipeline_of(*world.scenario().machine)),
       plant_(world.kernel(), plant_shape()),
       places_(stages_.size()) {
   outcome_.stages.resize(stages_.size());
@@ -25,9 +25,9 @@ sim::SimTime PipelineProcess::now() const { return world_.kernel().now(); }
 // Tiers alone, with what runs outside the pipeline leave of them; files of a copy lie everywhere.
 depot::PlantShape PipelineProcess::plant_shape() const {
   const Scenario& s = world_.scenario();
-  std::vector<const machine::TrainJob*> runs;
-  for (const machine::TrainJob& t : s.trains) runs.push_back(&t);
-  const auto left = machine::tiers_left(*s.machine, stages_, runs);
+  std::vector<const jobs::TrainJob*> runs;
+  for (const jobs::TrainJob& t : s.trains) runs.push_back(&t);
+  const auto left = jobs::tiers_left(*s.machine, stages_, runs);
   depot::PlantShape shape;
   for (std::size_t t = 0; t < left.size(); ++t) {
     const machine::Tier& tier = s.machine->tiers[t];
@@ -44,7 +44,7 @@ depot::PlantShape PipelineProcess::plant_shape() const {
 }
 
 void PipelineProcess::add_process(std::size_t number, const design::Workload& workload) {
-  const int stage = machine::stage_of(stages_, workload);
+  const int stage = jobs::stage_of(stages_, workload);
   if (stage >= 0) places_[static_cast<std::size_t>(stage)].processes.push_back(number);
 }
 
@@ -68,7 +68,7 @@ void PipelineProcess::begin_cycle() {
   const std::size_t number = cycles_.size();
   const std::vector<sim::SimTime> never(stages_.size(), sim::SimTime::never());
   Cycle cycle{.began = now(), .ready = never, .started = never, .ended = never, .waits = {}};
-  for (const machine::PipelineStage& s : stages_) {
+  for (const jobs::PipelineStage& s : stages_) {
     cycle.waits.push_back(s.after.size());
     if (s.is_served) ++cycle.to_serve;
   }
@@ -88,7 +88,7 @@ void PipelineProcess::make_ready(std::size_t cycle, std::size_t stage) {
 void PipelineProcess::start_next(std::size_t stage) {
   Place& place = places_[stage];
   if (place.is_busy || place.line.empty()) return;
-  const machine::PipelineStage& s = stages_[stage];
+  const jobs::PipelineStage& s = stages_[stage];
   place.is_busy = true;
   place.cycle = place.line.front();
   place.line.pop_front();

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "model/jobs/pipeline.h"
 #include "twin/depot/storage_plant.h"
-#include "model/machine/pipeline.h"
 
 namespace orrery::twin {
 
@@ -62,7 +62,7 @@ class PipelineProcess final : public sim::EventHandler, private depot::TransferO
   PipelineProcess& operator=(const PipelineProcess&) = delete;
 
   const PipelineOutcome& outcome() const { return outcome_; }
-  const std::vector<machine::PipelineStage>& stages() const { return stages_; }
+  const std::vector<jobs::PipelineStage>& stages() const { return stages_; }
   const std::vector<Cycle>& cycles() const { return cycles_; }
   const depot::StoragePlant& plant() const { return plant_; }
 
@@ -96,7 +96,7 @@ class PipelineProcess final : public sim::EventHandler, private depot::TransferO
   std::string track_of(std::size_t stage) const;
 
   World& world_;
-  std::vector<machine::PipelineStage> stages_;
+  std::vector<jobs::PipelineStage> stages_;
   depot::StoragePlant plant_;
   std::vector<Place> places_;
   std::vector<Cycle> cycles_;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/base/random.h"
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_process.h"
 
@@ -44,7 +45,7 @@ struct Lived {
   World world;
 
   Lived(design::Design d, Seconds horizon)
-      : machine(build_machine(std::move(d), machine::known())),
+      : machine(jobs::build_machine(std::move(d), machine::known())),
         scenario(scenario_of(machine, horizon)),
         world(scenario, 1, true, nullptr) {
     EXPECT_TRUE(world.run({}));
@@ -75,7 +76,7 @@ TEST(Pipeline, moves_take_what_the_slowest_part_of_their_way_takes) {
   EXPECT_NEAR(s_of(o.age_ns), 7200 + 3601 + 1803 + 203, 1e-3);
   EXPECT_EQ(o.stages[0].wait_ns, 0);
   // The closed form of machine/ is the same, alone.
-  const auto left = machine::tiers_left(lived.machine, lived.pipeline().stages(), {});
+  const auto left = jobs::tiers_left(lived.machine, lived.pipeline().stages(), {});
   for (std::size_t i = 0; i < 3; ++i) {
     const Seconds alone = move_time(lived.pipeline().stages()[i], lived.machine, left);
     EXPECT_NEAR(o.stages[i].mean_s(o.stages[i].end_ns - o.stages[i].start_ns), alone.base(), 1e-3);
@@ -130,9 +131,10 @@ TEST(Pipeline, the_whole_life_of_data_runs_on_one_clock) {
   // Three replicas, one after the other.
   const ServicePlan& chat = lived.scenario.services[0];
   const StageOutcome& serve = o.stages[5];
-  EXPECT_NEAR(serve.mean_s(serve.end_ns - serve.start_ns), 3 * chat.start.base(), 1e-3);
+  EXPECT_NEAR(serve.mean_s(serve.end_ns - serve.start_ns), 3 * chat.job.start.base(), 1e-3);
   // All three start at the beginning, and each again with every model.
-  EXPECT_NEAR(s_of(lived.world.services()[0]->outcome().down_ns), 3 * 5 * chat.start.base(), 1e-3);
+  EXPECT_NEAR(s_of(lived.world.services()[0]->outcome().down_ns), 3 * 5 * chat.job.start.base(),
+              1e-3);
   // The archive does not wait for the rest.
   EXPECT_NEAR(o.stages[6].mean_s(o.stages[6].start_ns), 3601, 1e-3);
 }
@@ -224,7 +226,7 @@ void expect_bytes(const PipelineProcess& p, const machine::Machine& m) {
   std::vector<double> written(m.tiers.size());
   std::vector<double> read(m.tiers.size());
   for (std::size_t s = 0; s < p.stages().size(); ++s) {
-    const machine::PipelineStage& stage = p.stages()[s];
+    const jobs::PipelineStage& stage = p.stages()[s];
     const StageOutcome& o = p.outcome().stages[s];
     if (!stage.moves()) continue;
     EXPECT_NEAR(o.moved.base(), stage.out.base() * static_cast<double>(o.ended), 1);
@@ -267,7 +269,7 @@ TEST(Pipeline, a_stream_of_features_says_how_old_events_become) {
   train.features = design::FeatureStream{.rate = PerSecond(100), .size = kilobytes(1)};
   const Simulated sim(std::move(d), {.horizon = days(2), .replications = 1});
   const auto run = sim.simulation.run_of(sim.done);
-  const auto section = std::ranges::find(run.sections, "rank features", &machine::Section::name);
+  const auto section = std::ranges::find(run.sections, "rank features", &figures::Section::name);
   ASSERT_NE(section, run.sections.end());
   const double took = s_of(sim.done[0].jobs[0].finished_ns);
   EXPECT_NEAR(section->figures[0].estimate.value, 6 * 3600 + took, 1);

@@ -13,12 +13,12 @@
 #include "layers/cluster/node_pool.h"
 #include "layers/cluster/queue.h"
 #include "layers/failure/causes.h"
+#include "model/figures/assumptions.h"
 #include "twin/twin/cause.h"
 
 namespace orrery::twin {
 
-// A health agent notices a fault within this: assumed, where the design says nothing.
-inline constexpr Seconds kHealthCheck = seconds(60);
+using figures::assumptions::kDetectTime;
 // What the queue is told of a job that stays.
 inline constexpr Seconds kStays = years(20);
 

@@ -12,8 +12,8 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Section;
-using machine::Unit;
+using figures::FigureId;
+using figures::Section;
 
 // Named in a sentence, worst first; the others are counted.
 constexpr std::size_t kNamed = 5;
@@ -75,32 +75,30 @@ std::string finding_of(std::span<const RackPower> above, std::size_t all, std::s
       above.size(), all, noun, brief(above.front().limit), names);
 }
 
-void add(Section& s, const char* id, const char* label, Watts value) {
-  s.figures.push_back({.id = id,
-                       .label = label,
-                       .unit = Unit::watts,
-                       .estimate = exact(value.base(), Basis::derived, "docs/models/simulate.md")});
+void add(Section& s, FigureId id, Watts value) {
+  s.figures.push_back(
+      {.kind = id, .estimate = exact(value.base(), Basis::derived, "docs/models/simulate.md")});
 }
 
 void tell_fleet(Run& run, const FleetPart& part, std::vector<RackPower> racks) {
   const std::vector<RackPower> units = units_of(racks, part.racks_per_pdu, part.pdu_rating);
-  Section s{.layer = machine::Layer::facility, .name = "racks of " + part.fleet->fleet->name};
+  Section s{.layer = figures::Layer::facility, .name = "racks of " + part.fleet->fleet->name};
   s.summary = fmt::format("{} racks of {} host{}, {} on a power unit, in the first replication",
                           grouped(static_cast<std::int64_t>(racks.size())), part.hosts_per_rack,
                           part.hosts_per_rack == 1 ? "" : "s", part.racks_per_pdu);
   const auto most = [](std::span<const RackPower> all, Watts RackPower::* of) {
     return (*std::ranges::max_element(all, {}, of)).*of;
   };
-  add(s, "rack_mean", "mean of the rack that draws most", most(racks, &RackPower::mean));
-  add(s, "rack_highest", "highest of any rack", most(racks, &RackPower::highest));
+  add(s, FigureId::rack_mean, most(racks, &RackPower::mean));
+  add(s, FigureId::rack_highest, most(racks, &RackPower::highest));
   if (part.racks_per_pdu > 1) {
-    add(s, "pdu_mean", "mean of the power unit that draws most", most(units, &RackPower::mean));
-    add(s, "pdu_highest", "highest of any power unit", most(units, &RackPower::highest));
+    add(s, FigureId::pdu_mean, most(units, &RackPower::mean));
+    add(s, FigureId::pdu_highest, most(units, &RackPower::highest));
   }
-  if (part.rack_limit > Watts(0)) add(s, "rack_limit", "limit of a rack", part.rack_limit);
+  if (part.rack_limit > Watts(0)) add(s, FigureId::rack_limit, part.rack_limit);
   s.limit = finding_of(above_limit(racks), racks.size(), "rack");
   if (part.pdu_rating > Watts(0)) {
-    add(s, "pdu_limit", "what a power unit's breaker carries for long", units.front().limit);
+    add(s, FigureId::pdu_limit, units.front().limit);
     const std::string above = finding_of(above_limit(units), units.size(), "power unit");
     s.limit += (s.limit.empty() || above.empty() ? "" : "; ") + above;
   }

@@ -72,7 +72,7 @@ TEST(Racks, above_their_limit_are_named) {
     EXPECT_EQ(run.racks.back().hosts, 3);
     EXPECT_NEAR(run.pdus[0].mean.base(), (run.racks[0].mean + run.racks[1].mean).base(), 1e-6);
     const auto found = std::ranges::find_if(
-        run.sections, [](const machine::Section& x) { return x.name.starts_with("racks of"); });
+        run.sections, [](const figures::Section& x) { return x.name.starts_with("racks of"); });
     return found == run.sections.end() ? std::string("none") : found->limit;
   };
   EXPECT_EQ(limits(kilowatts(60)), "");

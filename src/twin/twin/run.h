@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/goals.h"
-#include "model/machine/section.h"
+#include "model/figures/goals.h"
+#include "model/figures/section.h"
 #include "twin/twin/cause.h"
 #include "twin/twin/recorder.h"
 
@@ -57,9 +57,9 @@ struct Run {
   bool is_whole = true;  // all that were asked for
   std::int64_t accelerators = 0;
   std::string summary;
-  std::vector<machine::GoalOutcome> goals;      // those that a run measures
+  std::vector<figures::GoalOutcome> goals;      // those that a run measures
   std::vector<std::string> goals_left_to_plan;  // as written
-  std::vector<machine::Section> sections;
+  std::vector<figures::Section> sections;
   std::array<std::int64_t, kShares> gpu_seconds{};
   double energy_j = 0;  // of all sites, IT
   std::vector<Waterfall> waterfalls;

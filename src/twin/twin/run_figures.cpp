@@ -15,10 +15,11 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Figure;
-using machine::Layer;
-using machine::Section;
-using machine::Unit;
+using figures::Figure;
+using figures::FigureId;
+using figures::Layer;
+using figures::Section;
+using figures::Unit;
 
 // Accelerators that are busy less than this make a run name the layer that keeps them.
 constexpr double kBusyEnough = 0.8;
@@ -60,14 +61,13 @@ class Teller {
 
   Estimate over(const Of& of) const { return over_.estimate(of); }
 
-  void add(Section& s, std::string id, std::string label, Unit unit, const Of& of,
-           std::string formula = {}) const {
-    over_.add(s, std::move(id), std::move(label), unit, of, std::move(formula));
+  void add(Section& s, FigureId id, const Of& of, std::string formula = {}) const {
+    over_.add(s, id, of, std::move(formula));
   }
 
-  void add_with(const Estimate& model, Section& s, std::string id, std::string label, Unit unit,
-                const Of& of, std::string formula = {}) const {
-    over_.add_with(model, s, std::move(id), std::move(label), unit, of, std::move(formula));
+  void add_with(const Estimate& model, Section& s, FigureId id, const Of& of,
+                std::string formula = {}) const {
+    over_.add_with(model, s, id, of, std::move(formula));
   }
 
   Of job(std::size_t j, double (*of)(const JobOutcome&)) const {
@@ -84,7 +84,7 @@ class Teller {
   }
 
   void tell_job(std::size_t j) {
-    const machine::TrainJob& t = scenario_.trains[j];
+    const jobs::TrainJob& t = scenario_.trains[j];
     if (!t.feasible()) {
       run_.sections.push_back({.layer = Layer::training, .name = t.label, .summary = t.infeasible});
       run_.infeasible.push_back(t.label + " cannot run: " + t.infeasible);
@@ -96,63 +96,58 @@ class Teller {
     add_waterfall(j, t);
   }
 
-  void tell_training(std::size_t j, const machine::TrainJob& t) {
+  void tell_training(std::size_t j, const jobs::TrainJob& t) {
     Section s{.layer = Layer::training, .name = t.label};
     s.summary = fmt::format("{} hosts, {}", grouped(t.hosts), t.step.layout);
-    const machine::StepPlan& p = t.step;
+    const jobs::StepPlan& p = t.step;
     s.figures.push_back(
-        {.id = "step_time",
-         .label = "step time, nothing in its way",
-         .unit = Unit::seconds,
+        {.kind = FigureId::step_time,
          .estimate = within(p.step.base(), 1 - 1 / (1 + p.error), p.error, p.basis, p.reference)});
     const double horizon = run_.simulated.base();
     const Estimate slower = within(1, 1 - 1 / (1 + p.error), p.error, p.basis, p.reference);
     const Estimate faster = exact(1, p.basis, p.reference) / slower;
-    add_with(faster, s, "useful_rate", t.model ? "tokens that last" : "samples that last",
-             t.model ? Unit::tokens_per_s : Unit::per_second,
+    add_with(faster, s, t.model ? FigureId::useful_rate : FigureId::useful_samples,
              job(j,
                  [](const JobOutcome& o) {
                    return o.span_ns > 0 ? o.units / (static_cast<double>(o.span_ns) / 1e9) : 0;
                  }),
              "over the wall time of the run");
     if (over(job(j, [](const JobOutcome& o) { return o.host_draw.base(); })).value > 0) {
-      add_with(power_model(), s, "host_draw", "draw of one host while it steps, mean", Unit::watts,
+      add_with(power_model(), s, FigureId::host_draw,
                job(j, [](const JobOutcome& o) { return o.host_draw.base(); }));
     }
-    add(s, "runs_finished", "runs that came to their end", Unit::count,
+    add(s, FigureId::runs_finished,
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.runs_finished); }));
     if (std::ranges::all_of(done_,
                             [j](const Replication& r) { return r.jobs[j].runs_finished > 0; })) {
-      add_with(
-          slower, s, "run_time", "time to the end", Unit::seconds,
-          job(j, [](const JobOutcome& o) { return static_cast<double>(o.finished_ns) / 1e9; }));
+      add_with(slower, s, FigureId::run_time, job(j, [](const JobOutcome& o) {
+                 return static_cast<double>(o.finished_ns) / 1e9;
+               }));
     } else if (t.units > 0) {
       const double units = t.units;
-      add_with(slower, s, "run_time", "time to the end, at the pace seen", Unit::seconds,
-               [j, units, horizon](const Replication& r) {
-                 return r.jobs[j].units > 0 ? units / r.jobs[j].units * horizon : 0;
-               });
+      add_with(slower, s, FigureId::run_time, [j, units, horizon](const Replication& r) {
+        return r.jobs[j].units > 0 ? units / r.jobs[j].units * horizon : 0;
+      });
+      s.figures.back().note = "at the pace seen";
     }
     if (t.train->repeat) {
-      add(s, "windows_missed", "runs that ended after their window", Unit::count,
+      add(s, FigureId::windows_missed,
           job(j, [](const JobOutcome& o) { return static_cast<double>(o.windows_missed); }));
     }
     run_.sections.push_back(std::move(s));
   }
 
-  void tell_failure(std::size_t j, const machine::TrainJob& t) {
+  void tell_failure(std::size_t j, const jobs::TrainJob& t) {
     Section s{.layer = Layer::failure, .name = t.label};
-    add(s, "goodput", "goodput", Unit::ratio,
-        job(j, [](const JobOutcome& o) { return o.goodput(); }),
+    add(s, FigureId::goodput, job(j, [](const JobOutcome& o) { return o.goodput(); }),
         "productive / wall time of the run");
-    add(s, "interruptions", "interruptions", Unit::count,
+    add(s, FigureId::interruptions_seen,
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.interruptions); }));
-    add(s, "mtbf", "wall time between them", Unit::seconds, job(j, [](const JobOutcome& o) {
+    add(s, FigureId::time_between_stops, job(j, [](const JobOutcome& o) {
           const double span = static_cast<double>(o.span_ns) / 1e9;
           return o.interruptions > 0 ? span / static_cast<double>(o.interruptions) : span;
         }));
-    add(s, "restart", "from a fault to the next step, mean", Unit::seconds,
-        job(j, [](const JobOutcome& o) {
+    add(s, FigureId::restart, job(j, [](const JobOutcome& o) {
           return o.outages > 0
                      ? static_cast<double>(o.outage_ns) / 1e9 / static_cast<double>(o.outages)
                      : 0;
@@ -160,25 +155,24 @@ class Teller {
     const Of preempted =
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.preemptions); });
     if (over(preempted).high > 0) {
-      add(s, "preemptions", "preempted by a higher priority", Unit::count, preempted);
+      add(s, FigureId::preemptions, preempted);
     }
     const Of shrinks = job(j, [](const JobOutcome& o) { return static_cast<double>(o.shrinks); });
     if (over(shrinks).high > 0) {
-      add(s, "shrinks", "went on with fewer replicas", Unit::count, shrinks);
-      add(s, "grows", "took more in again", Unit::count,
+      add(s, FigureId::shrinks, shrinks);
+      add(s, FigureId::grows,
           job(j, [](const JobOutcome& o) { return static_cast<double>(o.grows); }));
     }
     const Of holds = job(j, [](const JobOutcome& o) { return static_cast<double>(o.holds); });
     if (over(holds).high > 0) {
-      add(s, "holds", "held by the recovery policy until a person looked", Unit::count, holds);
+      add(s, FigureId::holds, holds);
     }
     for (std::size_t c = 1; c < kCauses; ++c) {
       const auto cause = static_cast<Cause>(c);
       const Estimate e = over(share(j, cause));
       if (e.high <= 0) continue;
-      s.figures.push_back({.id = fmt::format("share_{}", id_of(cause)),
-                           .label = std::string(word_of(cause)),
-                           .unit = Unit::ratio,
+      s.figures.push_back({.kind = FigureId::time_share,
+                           .of = std::string(word_of(cause)),
                            .estimate = e,
                            .formula = "of the run's wall time"});
     }
@@ -189,28 +183,20 @@ class Teller {
 
   void tell_saves(std::size_t j) {
     Section s{.layer = Layer::storage, .name = scenario_.trains[j].label + " checkpoint"};
-    const machine::SavePlan& save = *scenario_.trains[j].checkpoint;
+    const jobs::SavePlan& save = *scenario_.trains[j].checkpoint;
     s.summary = fmt::format("{} every {}, safe after {}", brief(save.size), brief(save.interval),
                             brief(save.stall.safe));
-    add(s, "saves", "saves taken", Unit::count,
+    add(s, FigureId::saves,
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.saves); }));
-    add(s, "restores", "restores", Unit::count,
+    add(s, FigureId::restores,
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.restores); }));
     s.figures.push_back(
-        {.id = "stall",
-         .label = "stall of a save",
-         .unit = Unit::seconds,
+        {.kind = FigureId::stall,
          .estimate = exact(save.stall.total.base(), Basis::derived, "docs/models/storage.md")});
     run_.sections.push_back(std::move(s));
   }
 
-  static std::string id_of(Cause cause) {
-    std::string id(word_of(cause));
-    std::ranges::replace(id, ' ', '_');
-    return id;
-  }
-
-  void add_waterfall(std::size_t j, const machine::TrainJob& t) {
+  void add_waterfall(std::size_t j, const jobs::TrainJob& t) {
     Waterfall w{.job = t.label};
     for (std::size_t c = 0; c < kCauses; ++c) {
       const auto cause = static_cast<Cause>(c);
@@ -233,16 +219,14 @@ class Teller {
     for (std::size_t c = 0; c < names.size(); ++c) {
       const Of of = [c](const Replication& r) { return static_cast<double>(r.faults[c]); };
       if (over(of).value <= 0) continue;
-      std::string id = names[c];
-      std::string label = id;
-      std::ranges::replace(id, ' ', '_');
-      add(s, "faults_" + id, std::move(label), Unit::count, of);
+      add(s, FigureId::faults, of);
+      s.figures.back().of = names[c];
     }
     std::ranges::stable_sort(s.figures, std::ranges::greater(),
                              [](const Figure& f) { return f.estimate.value; });
     const Of lemons = [](const Replication& r) { return static_cast<double>(r.lemons_found); };
     if (over(lemons).value > 0) {
-      add(s, "lemons_found", "hosts the recovery policy took for lemons", Unit::count, lemons);
+      add(s, FigureId::lemons_found, lemons);
     }
     if (!s.figures.empty()) run_.sections.push_back(std::move(s));
   }
@@ -254,14 +238,13 @@ class Teller {
       s.summary = fmt::format("{} hosts, {} in reserve", grouped(part.hosts), grouped(part.spares));
       for (const Word<Share>& w : words_of(Share{}).rows()) {
         const Share wanted = w.value;
-        add(s, fmt::format("share_{}", w.word),
-            fmt::format("{}, {}", part.accelerators_per_host > 0 ? "accelerators" : "hosts",
-                        w.word),
-            Unit::ratio,
+        add(s, FigureId::fleet_share,
             [f, wanted](const Replication& r) { return fleet_share(r.fleet_time[f], wanted); });
+        s.figures.back().note = part.accelerators_per_host > 0 ? "of accelerators" : "of hosts";
+        s.figures.back().of = std::string(w.word);
       }
       if (!scenario_.machine->design().scheduler.reservations.empty()) {
-        add(s, "reserved_stops", "jobs that a reservation put back", Unit::count,
+        add(s, FigureId::reserved_stops,
             [f](const Replication& r) { return static_cast<double>(r.reserved_stops[f]); });
       }
       run_.sections.push_back(std::move(s));
@@ -281,12 +264,11 @@ class Teller {
 
   // Money, and what else only the review knows, is left to it.
   void judge() {
-    for (machine::GoalOutcome& g : judge_goals(scenario_.machine->design(), run_.sections)) {
-      if (g.actual == Estimate{}) {
-        run_.goals_left_to_plan.push_back(to_text(
-            scenario_.machine->design().goals[run_.goals.size() + run_.goals_left_to_plan.size()]));
-      } else {
+    for (figures::GoalOutcome& g : judge_goals(scenario_.machine->design(), run_.sections)) {
+      if (g.known) {
         run_.goals.push_back(std::move(g));
+      } else {
+        run_.goals_left_to_plan.push_back(g.text);
       }
     }
   }
@@ -374,15 +356,16 @@ void Teller::note() {
                               "partition or its quota has");
   }
   for (const ServicePlan& s : scenario_.services) {
-    if (!s.stands_in.empty()) run_.notes.push_back(s.label + ": " + s.stands_in);
+    if (!s.stands_in.empty()) run_.notes.push_back(s.job.label + ": " + s.stands_in);
   }
   if (!scenario_.services.empty()) {
     run_.notes.push_back(
         "services are answered in windows of requests at several loads, weighted by the load of "
         "every hour; requests that a lost replica held are told apart, and weigh nothing in it");
   }
-  if (std::ranges::any_of(scenario_.services,
-                          [](const ServicePlan& s) { return s.serve->autoscale.has_value(); })) {
+  if (std::ranges::any_of(scenario_.services, [](const ServicePlan& s) {
+        return s.job.serve->autoscale.has_value();
+      })) {
     run_.notes.push_back(
         "accelerators that an autoscaler frees are others', or idle in the book: owned ones are "
         "paid for and draw idle power all the same; traffic steps by the hour");
@@ -409,7 +392,7 @@ void Teller::note() {
   const bool is_sound = std::ranges::all_of(done_, &Replication::is_sound);
   if (!is_sound) run_.notes.push_back("THE BOOK OF GPU-SECONDS DOES NOT BALANCE: a fault of ours");
   run_.summary = fmt::format("{} of {} goals met in {} of simulated time, {} replication{}.",
-                             std::ranges::count(run_.goals, true, &machine::GoalOutcome::met),
+                             std::ranges::count(run_.goals, true, &figures::GoalOutcome::met),
                              run_.goals.size(), brief(run_.simulated), run_.replications,
                              run_.replications == 1 ? "" : "s");
 }
@@ -421,7 +404,7 @@ void tell(Run& run, const Scenario& scenario, std::span<const Replication> done)
 }
 
 bool Run::passes() const {
-  return infeasible.empty() && std::ranges::all_of(goals, &machine::GoalOutcome::met);
+  return infeasible.empty() && std::ranges::all_of(goals, &figures::GoalOutcome::met);
 }
 
 }  // namespace orrery::twin

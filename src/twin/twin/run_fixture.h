@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/design/templates.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "twin/twin/simulation.h"
 
@@ -28,7 +29,7 @@ struct Simulated {
 
   Simulated(design::Design d, const RunOptions& options,
             const machine::Models& models = machine::known())
-      : machine(build_machine(std::move(d), models)), simulation(machine, options) {
+      : machine(jobs::build_machine(std::move(d), models)), simulation(machine, options) {
     for (int n = 0; n < options.replications; ++n) done.push_back(*simulation.replicate(n));
   }
 };

@@ -7,10 +7,6 @@
 namespace orrery::twin {
 namespace {
 
-int hosts_per_node(const machine::Fleet& f) {
-  return std::max(1, f.hosts / std::max(1, f.fleet->count));
-}
-
 std::size_t site_index(const machine::Machine& m, const machine::Fleet& f) {
   for (std::size_t i = 0; i < m.sites.size(); ++i) {
     if (m.sites[i].site == f.site) return i;
@@ -26,7 +22,7 @@ facility::NodePower host_power_of(const machine::Fleet& f) {
   if (f.fleet->power_cap && f.accelerator() && f.accelerator()->tdp) {
     host = capped(host, *f.fleet->power_cap * f.node.part.accelerators);
   }
-  const double part = 1.0 / hosts_per_node(f);
+  const double part = 1.0 / f.hosts_per_node();
   host.nameplate *= part;
   host.peak *= part;
   host.idle *= part;
@@ -72,7 +68,7 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   const design::Failures& own = f.fleet->failures;
   FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
   p.hosts = f.hosts;
-  p.spares = f.fleet->spares * hosts_per_node(f);
+  p.spares = f.fleet->spares * f.hosts_per_node();
   p.accelerators_per_host = f.accelerators_per_host;
   p.slots_per_host = std::max(1, f.accelerators_per_host);
   p.lemons = {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)};
@@ -107,7 +103,7 @@ Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::
         s.slices.push_back(slice_plan(m, w));
       }
     } else {
-      machine::TrainJob job = name_job(m, w);
+      jobs::TrainJob job = jobs::name_job(m, w);
       if (job.feasible()) fill_step(job, m);
       if (job.feasible()) fill_costs(job, m);
       s.trains.push_back(std::move(job));

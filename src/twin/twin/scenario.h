@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "twin/depot/storage_run.h"
 #include "layers/facility/node_power.h"
 #include "layers/failure/causes.h"
 #include "layers/failure/rates.h"
 #include "layers/failure/spares.h"
-#include "model/machine/train_job.h"
+#include "model/jobs/train_job.h"
+#include "twin/depot/storage_run.h"
 #include "twin/twin/service_plan.h"
 #include "twin/twin/work_plan.h"
 
@@ -54,9 +54,9 @@ inline constexpr std::int64_t kParts = 100;
 
 struct Scenario {
   const machine::Machine* machine = nullptr;
-  std::vector<FleetPart> fleets;          // as the machine's
-  std::vector<machine::TrainJob> trains;  // in the design's order, the infeasible too
-  std::vector<ServicePlan> services;      // one a zone
+  std::vector<FleetPart> fleets;       // as the machine's
+  std::vector<jobs::TrainJob> trains;  // in the design's order, the infeasible too
+  std::vector<ServicePlan> services;   // one a zone
   std::vector<BatchPlan> batches;
   std::vector<StreamPlan> streams;
   std::vector<SlicePlan> slices;

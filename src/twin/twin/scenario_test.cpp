@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 
 namespace orrery::twin {
@@ -18,7 +19,7 @@ struct CountedFleet {
     d.fleet.front().count = 8;
     change(d.fleet.front());
     if (also) also(d);
-    m = build_machine(std::move(d), machine::known());
+    m = jobs::build_machine(std::move(d), machine::known());
     part = scenario_of(m, days(1)).fleets.front();
   }
   facility::NodePower node() const {
@@ -135,18 +136,18 @@ TEST(Scenario, workloads_are_sorted_by_their_kind) {
   d.workloads.push_back({.terms = {.name = "slices"}, .task = slices});
   d.workloads.push_back({.terms = {.name = "jobs"},
                          .task = design::Jobs{.rate = PerSecond(1), .mean_duration = hours(1)}});
-  const machine::Machine m = build_machine(std::move(d), machine::known());
+  const machine::Machine m = jobs::build_machine(std::move(d), machine::known());
   const Scenario s = scenario_of(m, days(3));
   EXPECT_EQ(s.horizon, days(3));
   ASSERT_EQ(s.trains.size(), 1u);
   EXPECT_GT(s.trains[0].step.step, Seconds(0));
   EXPECT_TRUE(s.trains[0].checkpoint);
   ASSERT_EQ(s.batches.size(), 1u);
-  EXPECT_EQ(s.batches[0].label, "batch");
+  EXPECT_EQ(s.batches[0].job.label, "batch");
   ASSERT_EQ(s.slices.size(), 1u);
-  EXPECT_EQ(s.slices[0].label, "slices");
+  EXPECT_EQ(s.slices[0].job.label, "slices");
   ASSERT_EQ(s.streams.size(), 1u);
-  EXPECT_EQ(s.streams[0].label, "jobs");
+  EXPECT_EQ(s.streams[0].job.label, "jobs");
   EXPECT_TRUE(s.services.empty());
   EXPECT_FALSE(s.has_storage_run);
   EXPECT_EQ(s.storage_work().machine, &m);

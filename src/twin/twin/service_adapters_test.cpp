@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -29,9 +30,9 @@ struct Windowed {
   double found = 0;
 
   explicit Windowed(const design::Design& d) {
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     plan = service_plans(m, m.design().workloads.front(), false).front();
-    EXPECT_TRUE(plan.feasible()) << plan.infeasible;
+    EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     const ServiceWindows w = simulate_windows(m.models(), plan.ask, high);
     const double one[] = {1};
@@ -60,7 +61,7 @@ TEST(ServiceAdapters, TheyCostATokenALittle) {
 }
 
 TEST(ServiceAdapters, RequestsAskForAllOfThemTheFirstMost) {
-  const machine::Machine m = build_machine(adapted_design(10, 4), machine::known());
+  const machine::Machine m = jobs::build_machine(adapted_design(10, 4), machine::known());
   const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
   const auto load = window_arrivals(plan.ask, 20, seconds(200), 1);
   std::vector<int> asked(11);
@@ -75,7 +76,7 @@ TEST(ServiceAdapters, ATalkKeepsItsOwn) {
   auto& serve = std::get<design::Serve>(d.workloads.front().task);
   serve.arrivals.turns = 4;
   serve.arrivals.think_time = seconds(20);
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
   std::map<std::uint64_t, std::set<int>> of_talk;
   for (const serving::Timed& t : window_arrivals(plan.ask, 6, seconds(100), 1)) {

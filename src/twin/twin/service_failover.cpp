@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "model/machine/serve_job.h"
+#include "model/jobs/failover_ways.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::twin {
 namespace {
 
 std::size_t busiest_hour(const ServicePlan& p) {
-  return static_cast<std::size_t>(std::ranges::max_element(p.rate_at) - p.rate_at.begin());
+  return static_cast<std::size_t>(std::ranges::max_element(p.job.day) - p.job.day.begin());
 }
 
 // The worst hour, with one of the zones down.
@@ -19,7 +19,7 @@ std::vector<serving::RegionNow> worst_hour(const std::vector<ServicePlan>& zones
   for (std::size_t z = 0; z < zones.size(); ++z) {
     const ServicePlan& p = zones[z];
     const bool stands = z != lost && p.feasible();
-    now.push_back({.load = p.feasible() ? p.rate_at[hour] : 0,
+    now.push_back({.load = p.feasible() ? p.job.day[hour] : 0,
                    .capacity = stands ? p.called_at(hour) * p.capacity : 0});
   }
   return now;
@@ -27,16 +27,16 @@ std::vector<serving::RegionNow> worst_hour(const std::vector<ServicePlan>& zones
 
 }  // namespace
 
-void plan_failovers(const machine::Machine& m, std::vector<ServicePlan>& zones) {
-  const design::Serve& serve = *zones.front().serve;
+void plan_failovers(std::vector<ServicePlan>& zones) {
+  const design::Serve& serve = *zones.front().job.serve;
   const auto names = [](const design::Zone& z) { return !z.failover.empty(); };
   if (std::ranges::none_of(serve.zones, names)) return;
   std::vector<serving::Region> regions;
   for (std::size_t z = 0; z < zones.size(); ++z) {
     serving::Region region{
         .after = serve.zones[z].failover_after.value_or(design::kFailoverAfter).base(),
-        .farthest = machine::farthest_failover(serve).base()};
-    for (const machine::FailoverWay& way : failover_ways(m, *zones[z].workload, z)) {
+        .farthest = jobs::farthest_failover(serve).base()};
+    for (const jobs::FailoverWay& way : zones[z].job.ways) {
       region.ways.push_back({.to = way.zone, .round_trip = way.away().base()});
     }
     regions.push_back(region);
@@ -67,9 +67,9 @@ void simulate_failovers(const machine::Machine& m, std::vector<ServicePlan>& zon
       const ServicePlan& there = zones[host.zone];
       const auto way = std::ranges::find(ways, host.zone, &serving::RegionWay::to);
       if (there.windows.levels.empty() || there.ask.serve == nullptr) continue;
-      const double each = zone.rate_at[hour] / zone.called_at(hour);
+      const double each = zone.job.day[hour] / zone.called_at(hour);
       host.windows = simulate_guests(m.models(), there.ask,
-                                     {.own = there.rate_at[hour],
+                                     {.own = there.job.day[hour],
                                       .rate = host.rate,
                                       .stay = zone.stay_at(each).base(),
                                       .replicas = there.called_at(hour),

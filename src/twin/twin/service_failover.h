@@ -32,7 +32,7 @@ struct ZoneFailover {
 };
 
 // Of all zones of a service, in their order; nothing where no zone names another.
-void plan_failovers(const machine::Machine& machine, std::vector<ServicePlan>& zones);
+void plan_failovers(std::vector<ServicePlan>& zones);
 void simulate_failovers(const machine::Machine& machine, std::vector<ServicePlan>& zones);
 
 }  // namespace orrery::twin

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -81,7 +82,7 @@ double requests_in(const LoadWindow& w) {
 }
 
 TEST(ServiceFailover, at_the_worst_hour_the_others_take_what_they_have_room_for) {
-  const machine::Machine m = build_machine(two_sites(), machine::known());
+  const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   ASSERT_EQ(zones.size(), 2u);
   ASSERT_TRUE(zones[0].failover);
@@ -95,14 +96,14 @@ TEST(ServiceFailover, at_the_worst_hour_the_others_take_what_they_have_room_for)
   EXPECT_GT(lost.region.ways[0].round_trip, 0.06);
   EXPECT_LT(lost.region.ways[0].round_trip, 0.0601);
   ASSERT_EQ(lost.hosts.size(), 1u);
-  const double peak = std::ranges::max(zones[0].rate_at);
+  const double peak = std::ranges::max(zones[0].job.day);
   EXPECT_NEAR(lost.hosts[0].rate + lost.refused, peak, 1e-9);
   EXPECT_NEAR(lost.hosts[0].rate, std::min(peak, zones[1].capacity * zones[1].replicas - peak),
               1e-9);
 }
 
 TEST(ServiceFailover, guests_that_wait_for_nobody_are_answered_as_those_at_home) {
-  const machine::Machine m = build_machine(two_sites(), machine::known());
+  const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   // Sixteen replicas, which least requests keep apart: nobody meets anybody.
   const GuestWindows w = guests_at(m, {.own = 3, .rate = 3, .replicas = 16});
   EXPECT_GT(requests_in(w.guests), 100);
@@ -115,7 +116,7 @@ TEST(ServiceFailover, guests_that_wait_for_nobody_are_answered_as_those_at_home)
 }
 
 TEST(ServiceFailover, a_longer_way_is_seen_in_every_first_token_and_in_nothing_else) {
-  const machine::Machine m = build_machine(two_sites(), machine::known());
+  const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   GuestAsk ask{.own = 6, .rate = 6, .stay = 3, .replicas = 3};
   const GuestWindows near = guests_at(m, ask);
   double before = p99_of(near.guests);
@@ -135,7 +136,7 @@ TEST(ServiceFailover, a_longer_way_is_seen_in_every_first_token_and_in_nothing_e
 }
 
 TEST(ServiceFailover, answers_that_were_lost_begin_anew_at_once_and_are_met_by_all) {
-  const machine::Machine m = build_machine(two_sites(), machine::known());
+  const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   const GuestWindows calm = guests_at(m, {.own = 20, .rate = 20, .stay = 0, .replicas = 4});
   const GuestWindows storm = guests_at(m, {.own = 20, .rate = 20, .stay = 6, .replicas = 4});
   EXPECT_NEAR(storm.restarted, 120, 40);
@@ -162,7 +163,7 @@ TEST(ServiceFailover, in_a_run_what_leaves_one_site_comes_to_the_other) {
     std::int64_t all = 0;
     for (const auto& [load, ns] : r.services[z].time_ns) {
       all += ns;
-      const double rate = s.simulation.scenario().services[z].rate_at[load.hour];
+      const double rate = s.simulation.scenario().services[z].job.day[load.hour];
       EXPECT_LE(load.traffic.away + load.traffic.refused, rate * (1 + 1e-9));
       const double room = load.standing * s.simulation.scenario().services[z].capacity;
       if (load.traffic.guests > 0) EXPECT_LE(rate + load.traffic.guests, room * (1 + 1e-9));
@@ -181,7 +182,7 @@ TEST(ServiceFailover, users_are_without_service_until_their_site_is_given_up) {
   const auto unserved = [](const Simulated& s) {
     double sum = 0;
     for (const auto& [load, ns] : s.done.front().services[0].time_ns) {
-      const double rate = s.simulation.scenario().services[0].rate_at[load.hour];
+      const double rate = s.simulation.scenario().services[0].job.day[load.hour];
       sum += load.traffic.refused / rate * static_cast<double>(ns) / 1e9;
     }
     return sum;
@@ -205,24 +206,24 @@ TEST(ServiceFailover, nobody_is_sent_where_the_data_may_not_be) {
   d.sites[1].region = "deu";
   paired(d).zones[0].residency = "usa";
   d.sites.front().outage_mtbf = days(10);
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   EXPECT_TRUE(zones[0].failover->region.ways.empty());
   EXPECT_EQ(zones[1].failover->region.ways.size(), 1u) << "nothing binds that one";
   d.workloads.front().terms.residency = "deu";
   paired(d).zones[0].residency.clear();
-  const machine::Machine bound = build_machine(d, machine::known());
-  EXPECT_TRUE(failover_ways(bound, bound.design().workloads.front(), 1).empty());
+  const machine::Machine bound = jobs::build_machine(d, machine::known());
+  EXPECT_TRUE(jobs::failover_ways(bound, bound.design().workloads.front(), 1).empty());
   d.workloads.front().terms.residency.clear();
   d.fabric.wan.clear();
-  const machine::Machine apart = build_machine(d, machine::known());
-  EXPECT_TRUE(failover_ways(apart, apart.design().workloads.front(), 0).empty()) << "no line";
+  const machine::Machine apart = jobs::build_machine(d, machine::known());
+  EXPECT_TRUE(jobs::failover_ways(apart, apart.design().workloads.front(), 0).empty()) << "no line";
 }
 
 TEST(ServiceFailover, a_zone_has_the_replicas_that_it_names) {
   design::Design d = two_sites();
   paired(d).zones[1].replicas = 11;
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   EXPECT_EQ(zones[0].replicas, 2);
   EXPECT_EQ(zones[1].replicas, 11);

@@ -1,6 +1,7 @@
 // What a service's router, talks, KV tier and autoscaler do to it in a run.
 #include <gtest/gtest.h>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -35,9 +36,9 @@ struct Answered {
   double fetched = 0;
 
   explicit Answered(const design::Design& d) {
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
-    EXPECT_TRUE(plan.feasible()) << plan.infeasible;
+    EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     const ServiceWindows w = simulate_windows(m.models(), plan.ask, high);
     const double one[] = {1};
@@ -60,7 +61,7 @@ TEST(ServiceFollows, ThePlanFindsOfTalksWhatTheRunFinds) {
   design::Design d = talking_design();
   for (const auto router : {catalog::ServeRouter::prefix, catalog::ServeRouter::round_robin}) {
     talking(d).router = router;
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
     EXPECT_NEAR(plan.ask.query.request.cached_share, Answered(d).found, 0.12) << word_of(router);
   }
@@ -94,9 +95,9 @@ TEST(ServiceFollows, ACacheOfResponsesLeavesTheRest) {
   talking(d).arrivals.turns = 1;
   talking(d).arrivals.think_time.reset();
   const auto plan = [](const design::Design& of) {
-    const machine::Machine m = build_machine(of, machine::known());
+    const machine::Machine m = jobs::build_machine(of, machine::known());
     const ServicePlan p = service_plans(m, m.design().workloads.front(), false).front();
-    return std::pair(p.rate_at, p.ask.high);
+    return std::pair(p.job.day, p.ask.high);
   };
   const auto alone = plan(d);
   talking(d).arrivals.rate = talking(d).arrivals.rate * 4.0;
@@ -118,9 +119,9 @@ design::Design swinging_design() {
 }
 
 double figure_of(const Run& run, std::string_view id) {
-  for (const machine::Section& s : run.sections) {
-    for (const machine::Figure& f : s.figures) {
-      if (f.id == id) return f.estimate.value;
+  for (const figures::Section& s : run.sections) {
+    for (const figures::Figure& f : s.figures) {
+      if (f.id() == id) return f.estimate.value;
     }
   }
   ADD_FAILURE() << "no figure " << id;
@@ -156,7 +157,7 @@ TEST(ServiceFollows, ZonesFollowLoadsOfTheirOwn) {
   const std::string fleet = d.fleet.front().name;
   talking(d).zones = {{.site = site, .fleet = fleet, .share = 0.7},
                       {.site = site, .fleet = fleet, .share = 0.3}};
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const std::vector<ServicePlan> zones = service_plans(m, m.design().workloads.front());
   ASSERT_EQ(zones.size(), 2U);
   EXPECT_EQ(zones[0].replicas, 7);

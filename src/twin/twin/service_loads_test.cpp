@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -32,15 +33,15 @@ struct Level {
   serving::TaskCase task;
 
   explicit Level(const design::Design& d) {
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     plan = service_plans(m, m.design().workloads.front(), false).front();
-    EXPECT_TRUE(plan.feasible()) << plan.infeasible;
+    EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     levels = simulate_windows(m.models(), plan.ask, high).levels;
     const machine::Costs costs = serving_costs(m.models(), plan.ask.query);
     const serving::RequestShape& r = plan.ask.query.request;
     point = steady_arrivals(plan.ask.replica, r, 1, serving_source(costs));
-    task = machine::task_of(std::get<design::Serve>(d.workloads.front().task), r, point);
+    task = jobs::task_of(std::get<design::Serve>(d.workloads.front().task), r, point);
   }
   double mean(LatencyPoints WindowPart::* of) const {
     const double one[] = {1};
@@ -92,13 +93,13 @@ TEST(ServiceLoads, WhatIsEscalatedComesToTheLargerService) {
   const auto from = service_plans(run.machine, run.machine.design().workloads[0], false).front();
   const auto to = service_plans(run.machine, run.machine.design().workloads[1], false).front();
   for (std::size_t h = 0; h < 24; ++h) {
-    EXPECT_NEAR(to.rate_at[h], 0.25 * from.rate_at[h], 1e-12) << h;
+    EXPECT_NEAR(to.job.day[h], 0.25 * from.job.day[h], 1e-12) << h;
   }
   // Both have the same lengths and replicas: an answer that stays takes one and a quarter.
   std::map<std::string, double> figures;
   const twin::Run told = run.simulation.run_of(run.done);
-  for (const machine::Section& s : told.sections) {
-    for (const machine::Figure& f : s.figures) figures[f.id] = f.estimate.value;
+  for (const figures::Section& s : told.sections) {
+    for (const figures::Figure& f : s.figures) figures[f.id()] = f.estimate.value;
   }
   ASSERT_TRUE(figures.contains("answer_time"));
   const auto mean = [&](const ServicePlan& p) {
@@ -122,8 +123,8 @@ TEST(ServiceLoads, ABatchBeginsAnewWhereItsHostIsLost) {
       .model = "llama-3-8b", .requests = 1e6, .input_tokens = 800, .output_tokens = 100};
   batch.repeat = design::Recurrence{.every = days(3), .window = std::nullopt};
   d.workloads.front().task = batch;
-  const machine::Machine probe = build_machine(d, machine::known());
-  const machine::BatchWork one = accelerator_work(probe, batch, probe.fleets.front());
+  const machine::Machine probe = jobs::build_machine(d, machine::known());
+  const jobs::BatchWork one = jobs::accelerator_work(probe, batch, probe.fleets.front());
   ASSERT_EQ(one.infeasible, "");
   // Five hours of eight replicas.
   batch.inference->requests = one.rate.base() * 8 * hours(5).base();
@@ -137,7 +138,7 @@ TEST(ServiceLoads, ABatchBeginsAnewWhereItsHostIsLost) {
     for (const double t : r.batches.front().run_times_s) sum += t, ++runs;
   }
   ASSERT_GT(runs, 350);
-  const double wanted = machine::work_again(hours(5), lost / hours(5));
+  const double wanted = jobs::work_again(hours(5), lost / hours(5));
   EXPECT_GT(wanted, 1.15);
   EXPECT_NEAR(sum / runs / hours(5).base() / wanted, 1, 0.1);
 }
@@ -155,7 +156,7 @@ TEST(ServiceLoads, ReplicasOfOneAcceleratorAreLostTogether) {
   const Simulated run(d, {.horizon = days(20), .replications = 2});
   const ServicePlan plan =
       service_plans(run.machine, run.machine.design().workloads.front(), false).front();
-  ASSERT_TRUE(plan.feasible()) << plan.infeasible;
+  ASSERT_TRUE(plan.feasible()) << plan.job.infeasible;
   EXPECT_EQ(plan.slots, 1);
   EXPECT_EQ(plan.placements(5), 3);
   EXPECT_EQ(plan.replicas_at(1), 2);

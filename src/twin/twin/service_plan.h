@@ -1,52 +1,40 @@
-// A service as a run needs it: how many replicas of what width, when requests come, and how they
-// are answered at each load.
+// A service as a run needs it: its job, and how its requests are answered at each load.
 //
-// Requests are not followed one by one for a month: windows of them are (service_windows.h), at the
-// loads that the day brings. A run knows at every moment how many requests come and how many
-// replicas stand; what the windows say at that load is weighted by the requests that came at it.
-// Each window keeps the quantiles of its latencies, so that those of a mixture of loads are exact
-// but for the sampling.
-//   arrivals(hour) = rate exp(k cos(2 pi (hour - peak hour) / 24)) / mean, k so that max = peak
-// of the service's own requests, and of the share of others' that they escalate to it.
-// A network that is no transformer waits as M/M/1.
+// What is asked, what a replica carries and how many there are is the job's
+// (model/jobs/serve_job.h). Requests are not followed one by one for a month: windows of them are
+// (service_windows.h), at the loads that the day brings. A run knows at every moment how many
+// requests come and how many replicas stand; what the windows say at that load is weighted by the
+// requests that came at it. Each window keeps the quantiles of its latencies, so that those of a
+// mixture of loads are exact but for the sampling. A network that is no transformer waits as M/M/1.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/machine/machine.h"
+#include "model/jobs/serve_job.h"
 #include "twin/twin/service_failover.h"
 #include "twin/twin/service_windows.h"
 
 namespace orrery::twin {
 
 struct ServicePlan {
-  const design::Workload* workload = nullptr;
-  const design::Serve* serve = nullptr;
-  const design::Zone* zone = nullptr;  // nullptr where the service has none
-  std::string label;                   // "assistant", or "chatbot in europe" for a zone
+  jobs::ServeJob job;
   std::size_t fleet = 0;
-  std::string infeasible;
-  std::string stands_in;             // what closed form does, empty where requests are simulated
-  int replicas = 0;                  // at the most, where an autoscaler calls them
-  int least = 0;                     // that stand always; `replicas` without an autoscaler
-  double at_target = 0;              // requests a second of a replica with its target in flight
-  int prefill = 0;                   // of them, where prefill and decode are apart
-  int slots = 1;                     // of a replica
-  int beside = 1;                    // replicas on one slot, where accelerators are cut
-  std::array<double, 24> rate_at{};  // requests a second, by the hour of the day
-  double capacity = 0;               // requests a second of a replica within the objective
-  double most = 0;                   // that it can carry at all
+  std::string stands_in;  // what closed form does, empty where requests are simulated
+  int replicas = 0;       // at the most, where an autoscaler calls them
+  int least = 0;          // that stand always; `replicas` without an autoscaler
+  int prefill = 0;        // of them, where prefill and decode are apart
+  int slots = 1;          // of a replica
+  int beside = 1;         // replicas on one slot, where accelerators are cut
+  double capacity = 0;    // requests a second of a replica within the objectives
+  double most = 0;        // that it can carry at all
   ServiceWindows windows;
   WindowAsk ask;                         // what they are windows of; of no plain network
-  double error = 0;                      // half-width of the 80 % interval of latencies
-  Seconds start;                         // from a placed replica to its first answer
   std::optional<ZoneFailover> failover;  // of a service whose zones take each other's traffic
 
-  bool feasible() const { return infeasible.empty(); }
+  bool feasible() const { return job.feasible(); }
   // Replicas are placed together where an accelerator is cut: so many placements, and the replicas
   // of each but the last.
   int placements(int of_replicas) const { return (of_replicas + beside - 1) / beside; }

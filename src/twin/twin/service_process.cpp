@@ -9,13 +9,13 @@ namespace orrery::twin {
 ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_t number)
     : world_(world), plan_(plan), number_(number) {
   const machine::Machine& m = *world.scenario().machine;
-  detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
+  detect_ = m.design().scheduler.recovery.detect.value_or(kDetectTime);
   if (plan.feasible()) {
     replicas_.resize(static_cast<std::size_t>(plan.placements(plan.replicas)));
   }
   wanted_ = plan.replicas;
-  if (!plan.serve->autoscale || replicas_.empty()) return;
-  const design::Autoscale& scale = *plan.serve->autoscale;
+  if (!plan.job.serve->autoscale || replicas_.empty()) return;
+  const design::Autoscale& scale = *plan.job.serve->autoscale;
   wanted_ = plan.called_at(0);
   scaler_.emplace(serving::Autoscaler{.target = scale.target,
                                       .period = scale.period.base(),
@@ -35,20 +35,21 @@ void ServiceProcess::begin() {
   sim::Kernel& kernel = world_.kernel();
   kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
   if (scaler_) {
-    kernel.schedule(kernel.now().after(plan_.serve->autoscale->period), sim::EventRank::control,
+    kernel.schedule(kernel.now().after(plan_.job.serve->autoscale->period), sim::EventRank::control,
                     *this, kLook);
   }
 }
 
 void ServiceProcess::submit(std::uint32_t part) {
   FleetState& fleet = world_.fleet(plan_.fleet);
-  cluster::JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
+  cluster::JobRequest request = fleet.request_for(number_, *plan_.job.workload, 0);
   request.ask = {.gpus = plan_.slots};
   request.limit = sim::SimTime::from(kStays);
   request.stays = true;
   request.tag = tag_of(number_, part);
-  const auto index = fleet.could_admit(*plan_.workload, plan_.slots) ? fleet.queue().submit(request)
-                                                                     : std::nullopt;
+  const auto index = fleet.could_admit(*plan_.job.workload, plan_.slots)
+                         ? fleet.queue().submit(request)
+                         : std::nullopt;
   if (!index) {
     ++outcome_.never_placed;
     return;
@@ -89,12 +90,12 @@ void ServiceProcess::settle() {
 }
 
 double ServiceProcess::rate_here() const {
-  return plan_.rate_at[hour_] - traffic_.away - traffic_.refused + traffic_.guests;
+  return plan_.job.day[hour_] - traffic_.away - traffic_.refused + traffic_.guests;
 }
 
 serving::RegionNow ServiceProcess::region_now() const {
   if (replicas_.empty()) return {};
-  return {.load = plan_.rate_at[hour_], .capacity = standing_ * plan_.capacity};
+  return {.load = plan_.job.day[hour_], .capacity = standing_ * plan_.capacity};
 }
 
 void ServiceProcess::take_traffic(const ZoneTraffic& traffic) {
@@ -174,8 +175,8 @@ void ServiceProcess::placed(std::uint32_t part, std::span<const cluster::NodeSha
 
 void ServiceProcess::start(std::uint32_t part) {
   sim::Kernel& kernel = world_.kernel();
-  replicas_[part].timer =
-      kernel.schedule(kernel.now().after(plan_.start), sim::EventRank::start, *this, kReady, part);
+  replicas_[part].timer = kernel.schedule(kernel.now().after(plan_.job.start),
+                                          sim::EventRank::start, *this, kReady, part);
 }
 
 void ServiceProcess::call() {
@@ -274,7 +275,7 @@ void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
     settle();
     const int wanted = scaler_->look((kernel.now() - sim::SimTime()).seconds().base(), in_flight());
     if (wanted != wanted_) follow(wanted);
-    kernel.schedule(kernel.now().after(plan_.serve->autoscale->period), sim::EventRank::control,
+    kernel.schedule(kernel.now().after(plan_.job.serve->autoscale->period), sim::EventRank::control,
                     *this, kLook);
     return;
   }
@@ -282,7 +283,7 @@ void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
     settle();
     const HostUse before = stands_;
     const double old_busy = busy_;
-    hour_ = (hour_ + 1) % plan_.rate_at.size();
+    hour_ = (hour_ + 1) % plan_.job.day.size();
     set_load();
     take_up_load(before, old_busy);
     world_.regions().look(number_);

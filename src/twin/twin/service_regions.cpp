@@ -11,7 +11,7 @@ ServiceRegions::ServiceRegions(World& world) : world_(world) {
     if (!services[s].failover) continue;
     const std::size_t first = s;
     std::vector<serving::Region> regions;
-    for (; s < services.size() && services[s].workload == services[first].workload; ++s) {
+    for (; s < services.size() && services[s].job.workload == services[first].job.workload; ++s) {
       regions.push_back(services[s].failover->region);
       group_of_[s] = groups_.size();
     }

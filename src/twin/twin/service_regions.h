@@ -10,8 +10,8 @@
 #include <map>
 #include <vector>
 
-#include "layers/serving/failover.h"
 #include "core/sim/kernel.h"
+#include "layers/serving/failover.h"
 #include "twin/twin/scenario.h"
 
 namespace orrery::twin {

@@ -29,10 +29,10 @@ struct ScaledService : TimedWorld {
     p.slots = 4;
     p.replicas = 4;
     p.least = 1;
-    p.at_target = 3;
-    p.start = seconds(50);
+    p.job.target = PerSecond(3);
+    p.job.start = seconds(50);
     p.most = 10;
-    p.rate_at.fill(6);
+    p.job.day.fill(6);
     p.windows.levels = {{.rate = 2, .busy = 0.25, .stay = 1}, {.rate = 4, .busy = 0.5, .stay = 3}};
   }
   ServicePlan& plan() { return scenario.services.front(); }
@@ -82,7 +82,7 @@ TEST(ServiceScaled, replicas_are_held_for_a_while) {
 // Started in 70 s, the first two have answered all by 120 s: the two that start are sent away.
 TEST(ServiceScaled, a_replica_that_starts_is_sent_away) {
   ScaledService t(seconds(250));
-  t.plan().start = seconds(70);
+  t.plan().job.start = seconds(70);
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 70}, {2, 180}}));
   EXPECT_EQ(t.outcome().called, 2U);
@@ -114,7 +114,7 @@ TEST(ServiceScaled, a_replica_that_leaves_does_not_hold_up_new_weights) {
 // Nobody waits for more than the least where little comes.
 TEST(ServiceScaled, the_least_stand_always) {
   ScaledService t(seconds(250));
-  t.plan().rate_at.fill(0.1);
+  t.plan().job.day.fill(0.1);
   t.plan().least = 2;
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {2, 200}}));

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <functional>
 
-#include "model/machine/serve_job.h"
+#include "model/jobs/build_machine.h"
+#include "model/jobs/replica_start.h"
+#include "model/jobs/request_shape.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -28,7 +30,7 @@ struct SizedService {
     change(serve);
     d.workloads.front() = {.terms = {.name = "chat"}, .task = serve};
     if (also) also(d);
-    machine = build_machine(std::move(d), machine::known());
+    machine = jobs::build_machine(std::move(d), machine::known());
     plans = service_plans(machine, machine.design().workloads.front(), false);
   }
   const ServicePlan& plan() const { return plans.front(); }
@@ -37,36 +39,36 @@ struct SizedService {
 TEST(ServiceSizes, as_many_replicas_as_the_peak_needs_at_four_fifths) {
   const SizedService s([](design::Serve&) {});
   const ServicePlan& p = s.plan();
-  ASSERT_EQ(p.infeasible, "");
-  EXPECT_EQ(p.label, "chat");
+  ASSERT_EQ(p.job.infeasible, "");
+  EXPECT_EQ(p.job.label, "chat");
   const machine::Costs costs = serving_costs(s.machine.models(), p.ask.query);
   const serving::ServingCosts source = serving_source(costs);
   const serving::RequestShape& request = p.ask.query.request;
-  const auto target = machine::target_of(*p.serve, request.output);
+  const auto target = jobs::target_of(*p.job.serve, request.output);
   const double within = capacity(p.ask.replica, request, target, source).requests.base();
   const double most = capacity(p.ask.replica, request, {}, source).requests.base();
   EXPECT_DOUBLE_EQ(p.capacity, within);
   EXPECT_DOUBLE_EQ(p.most, std::max(within, most));
-  const double peak = std::ranges::max(p.rate_at);
+  const double peak = std::ranges::max(p.job.day);
   EXPECT_NEAR(peak, 1050, 1);
   EXPECT_EQ(p.replicas, static_cast<int>(std::ceil(peak / (within * 0.8))));
   ASSERT_GT(p.replicas, 5);
-  EXPECT_EQ(p.least, 0);
+  EXPECT_EQ(p.least, p.replicas) << "nothing calls more or fewer";
   EXPECT_EQ(p.prefill, 0);
   EXPECT_EQ(p.slots, 1) << "16 GB of weights fit one accelerator";
   EXPECT_EQ(p.beside, 1);
-  EXPECT_DOUBLE_EQ(p.error, std::hypot(serving_error(costs.device(), p.ask.query), 0.28));
+  EXPECT_DOUBLE_EQ(p.job.error, std::hypot(serving_error(costs.device(), p.ask.query), 0.28));
   EXPECT_EQ(p.stands_in, "");
   EXPECT_FALSE(p.failover);
-  EXPECT_EQ(p.zone, nullptr);
+  EXPECT_EQ(p.job.in_zone(), nullptr);
   EXPECT_TRUE(p.windows.levels.empty());
   EXPECT_DOUBLE_EQ(p.ask.high, peak / p.replicas);
-  EXPECT_DOUBLE_EQ(p.ask.low, std::ranges::min(p.rate_at) / p.replicas);
+  EXPECT_DOUBLE_EQ(p.ask.low, std::ranges::min(p.job.day) / p.replicas);
   EXPECT_EQ(p.ask.replicas, p.replicas);
   EXPECT_EQ(p.ask.most, p.most);
-  EXPECT_EQ(p.ask.start, p.start);
-  EXPECT_EQ(p.start, machine::replica_start(s.machine, *p.serve, s.machine.fleets[0], 1));
-  EXPECT_EQ(p.ask.serve, p.serve);
+  EXPECT_EQ(p.ask.start, p.job.start);
+  EXPECT_EQ(p.job.start, jobs::replica_start(s.machine, *p.job.serve, s.machine.fleets[0], 1));
+  EXPECT_EQ(p.ask.serve, p.job.serve);
   EXPECT_FALSE(p.ask.rise || p.ask.retrieval);
   EXPECT_EQ(p.ask.guests, 0);
 }
@@ -79,7 +81,7 @@ TEST(ServiceSizes, a_model_has_the_accelerators_that_it_needs) {
       serve.arrivals.rate = PerSecond(1);
       serve.objective = {};
     });
-    EXPECT_EQ(s.plan().infeasible, "");
+    EXPECT_EQ(s.plan().job.infeasible, "");
     EXPECT_EQ(s.plan().ask.query.split.tp, s.plan().slots);
     return s.plan().slots;
   };
@@ -107,22 +109,24 @@ TEST(ServiceSizes, zones_have_their_share_of_the_replicas) {
   EXPECT_EQ(s.plans[1].replicas, 3) << "2.52";
   EXPECT_EQ(s.plans[2].replicas, 1);
   EXPECT_EQ(s.plans[3].replicas, 5);
-  EXPECT_EQ(s.plans[0].label, "chat in " + s.machine.design().sites.front().name);
-  EXPECT_NEAR(std::ranges::max(s.plans[1].rate_at), 1050 * 0.36, 1);
-  EXPECT_EQ(s.plans[2].zone, &s.plans[2].serve->zones[2]);
+  EXPECT_EQ(s.plans[0].job.label, "chat in " + s.machine.design().sites.front().name + ", " +
+                                      s.machine.design().fleet.front().name)
+      << "zones of one site are told apart by their fleets";
+  EXPECT_NEAR(std::ranges::max(s.plans[1].job.day), 1050 * 0.36, 1);
+  EXPECT_EQ(s.plans[2].job.in_zone(), &s.plans[2].job.serve->zones[2]);
   EXPECT_FALSE(s.plans[0].failover) << "none names another";
 }
 
 TEST(ServiceSizes, an_objective_that_nobody_meets_says_so) {
   const SizedService s([](design::Serve& serve) { serve.objective.tpot_p99 = milliseconds(0.5); });
-  EXPECT_EQ(s.plan().infeasible, "not even one request meets the objective on this split");
+  EXPECT_EQ(s.plan().job.infeasible, "not even one request meets the objective on this split");
   EXPECT_EQ(s.plan().replicas, 0);
 }
 
 TEST(ServiceSizes, prefill_apart_has_its_own_replicas) {
   const SizedService open([](design::Serve& serve) { serve.disaggregated = true; });
   const ServicePlan& p = open.plan();
-  ASSERT_EQ(p.infeasible, "");
+  ASSERT_EQ(p.job.infeasible, "");
   EXPECT_GE(p.prefill, 1);
   EXPECT_GT(p.replicas, p.prefill);
   EXPECT_EQ(p.capacity, p.most);

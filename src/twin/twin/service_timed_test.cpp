@@ -29,11 +29,11 @@ struct TimedService : TimedWorld {
     ServicePlan& p = plan();
     p.slots = 4;
     p.replicas = p.least = 3;
-    p.start = seconds(50);
+    p.job.start = seconds(50);
     p.most = 10;
     p.capacity = 8;
-    p.rate_at.fill(6);
-    p.rate_at[1] = 9;
+    p.job.day.fill(6);
+    p.job.day[1] = 9;
     p.windows.levels = {{.rate = 2, .busy = 0.25, .stay = 1}, {.rate = 4, .busy = 0.5, .stay = 3}};
     scenario.fleets[0].hosts_per_rack = 1;
   }
@@ -88,8 +88,8 @@ TEST(ServiceTimed, replicas_start_and_answer_the_hours_traffic) {
 // After the 24th hour the first comes again.
 TEST(ServiceTimed, the_day_begins_anew) {
   TimedService t(hours(26));
-  t.plan().rate_at.fill(3);
-  t.plan().rate_at[1] = 9;
+  t.plan().job.day.fill(3);
+  t.plan().job.day[1] = 9;
   t.run();
   const auto& time = t.outcome().time_ns;
   EXPECT_EQ(time.at({.hour = 1, .standing = 3}), 2 * 3600'000'000'000);

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/workload/model_math.h"
 #include "layers/serving/apart_fleet.h"
 #include "layers/serving/guests.h"
 #include "layers/serving/talks.h"
-#include "core/workload/model_math.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::twin {
 namespace {
@@ -31,7 +32,7 @@ constexpr std::uint64_t kSystemPrompt = 1;
 constexpr double kFillingMost = 6000;
 // Requests whose adapters starve stay without end: what is late by minutes is seen in minutes.
 constexpr Seconds kStayMost = minutes(2);
-constexpr Seconds kUsualToken = milliseconds(20);
+using figures::assumptions::kUsualToken;
 
 // A prompt that no replica could hold beside its answer, or take in one step, is cut.
 struct Cuts {
@@ -126,7 +127,7 @@ class Windows {
         clock_(ask.replica, source_, ask.query.request.checked_per_step),
         policy_(policy_of(ask.replica)) {
     policy_.prefix_cache = ask.serve->prefix_cache;
-    if (ask.serve->arrivals.visits() > 1 || ask.serve->kv_tier) machine::coarsen_blocks(policy_);
+    if (ask.serve->arrivals.visits() > 1 || ask.serve->kv_tier) jobs::coarsen_blocks(policy_);
     if (ask.serve->kv_tier) {
       policy_.kv_tier = kv_tier_law(ask.query, ask.kv, ask.replica, policy_.block_tokens, source_);
     }

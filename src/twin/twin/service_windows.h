@@ -16,8 +16,10 @@
 #include <span>
 #include <vector>
 
-#include "model/machine/serve_job.h"
 #include "layers/serving/load_window.h"
+#include "layers/serving/retrieval.h"
+#include "model/jobs/predict_sessions.h"
+#include "model/jobs/request_shape.h"
 
 namespace orrery::twin {
 
@@ -40,9 +42,9 @@ struct ServiceRise {
 // A service whose windows are wanted.
 struct WindowAsk {
   const design::Serve* serve = nullptr;
-  machine::ServingQuery query;
+  jobs::ServingQuery query;
   serving::Replica replica;
-  machine::ServeLengths lengths;
+  jobs::ServeLengths lengths;
   int replicas = 1;
   int prefill = 0;    // of them, where prefill and decode are apart
   double low = 0;     // requests a second of one replica, in the quietest hour
@@ -51,7 +53,7 @@ struct WindowAsk {
   double guests = 0;  // of another site's users, at the most
   Seconds start;      // of a replica that was lost, or is called
   std::optional<ServiceRise> rise;
-  machine::KvRoom kv;
+  jobs::KvRoom kv;
   std::optional<double> shared;  // of a prompt, with others; none: what is found of it
   std::optional<serving::RetrievalLaw> retrieval;  // before a prompt is whole
 };

@@ -6,6 +6,8 @@
 
 #include "core/base/statistics.h"
 #include "layers/serving/fleet.h"
+#include "model/jobs/build_machine.h"
+#include "model/jobs/serving_query.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -35,13 +37,13 @@ struct Planned {
   ServicePlan plan;
 
   explicit Planned(design::Design d)
-      : machine(build_machine(std::move(d), machine::known())),
+      : machine(jobs::build_machine(std::move(d), machine::known())),
         plan(service_plans(machine, machine.design().workloads.front()).front()) {}
 
   // Of a day on which nothing fails.
   std::vector<double> day() const {
     std::vector<double> weights(plan.windows.levels.size());
-    for (const double rate : plan.rate_at) {
+    for (const double rate : plan.job.day) {
       add_weight(weights, plan.windows.levels, rate / plan.replicas, rate * 3600);
     }
     return weights;
@@ -57,7 +59,7 @@ struct Planned {
 
 TEST(ServiceWindows, ALostReplicaIsSeenInTheFirstTokens) {
   const Planned p(service_design());
-  ASSERT_TRUE(p.plan.feasible()) << p.plan.infeasible;
+  ASSERT_TRUE(p.plan.feasible()) << p.plan.job.infeasible;
   const Sampled calm = p.figure(&WindowPart::ttft, 0.99);
   EXPECT_GT(calm.value, p.figure(&WindowPart::ttft, 0.5).value);
   EXPECT_GT(good_share(p.plan.windows.levels, p.day()), 0.9);
@@ -70,9 +72,9 @@ TEST(ServiceWindows, LevelsReachWhatALostReplicaLeavesTheOthers) {
   const Planned p(service_design());
   const std::vector<LoadWindow>& levels = p.plan.windows.levels;
   ASSERT_GE(levels.size(), 2U);
-  const double highest = std::ranges::max(p.plan.rate_at) / 4;
+  const double highest = std::ranges::max(p.plan.job.day) / 4;
   EXPECT_NEAR(levels.back().rate, highest * 4 / 3, 1e-9);
-  EXPECT_NEAR(levels.front().rate, std::ranges::min(p.plan.rate_at) / 4, 1e-9);
+  EXPECT_NEAR(levels.front().rate, std::ranges::min(p.plan.job.day) / 4, 1e-9);
 }
 
 // A third of every prompt is the same for all.
@@ -157,21 +159,21 @@ struct FullRun {
 };
 
 FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
-  const design::Serve& serve = *p.plan.serve;
+  const design::Serve& serve = *p.plan.job.serve;
   const machine::Models& models = p.machine.models();
   const machine::Fleet& fleet = p.machine.fleets[p.plan.fleet];
   const catalog::ModelShape* model =
       find_model(p.machine.design(), p.machine.catalog(), serve.model);
-  machine::ServingQuery q =
-      machine::serving_query(models, serve, *model, fleet, machine::request_of(p.machine, serve));
+  jobs::ServingQuery q =
+      jobs::serving_query(models, serve, *model, fleet, jobs::request_of(p.machine, serve));
   q.split.tp = *serve.tp;
   const serving::Replica replica = replica_of(models, q).value();
   const machine::Costs costs = serving_costs(models, q);
   serving::StepClock clock(replica, serving_source(costs));
-  const machine::ServeLengths lengths = machine::lengths_of(serve);
+  const jobs::ServeLengths lengths = jobs::lengths_of(serve);
   std::vector<serving::Timed> arrivals;
   for (std::size_t h = 0; h < hours; ++h) {
-    const double rate = p.plan.rate_at[h * 24 / hours];
+    const double rate = p.plan.job.day[h * 24 / hours];
     for (serving::Timed t : serving::open_load({.rate = rate,
                                                 .requests = static_cast<int>(rate * seconds * 1.2),
                                                 .prompt = lengths.prompt,
@@ -228,7 +230,7 @@ class AgainstFullRuns : public testing::TestWithParam<Case> {};
 TEST_P(AgainstFullRuns, WindowsAgreeWithinTheirInterval) {
   const bool whole_day = std::getenv("ORRERY_FULL") != nullptr;
   const Planned p(design_of(GetParam()));
-  ASSERT_TRUE(p.plan.feasible()) << p.plan.infeasible;
+  ASSERT_TRUE(p.plan.feasible()) << p.plan.job.infeasible;
   const FullRun full = full_run(p, 24, whole_day ? 3600 : 60);
   expect_near("first token, mean", p.figure(&WindowPart::ttft, 0), mean(full.ttft));
   expect_near("first token, p99", p.figure(&WindowPart::ttft, 0.99), quantile(full.ttft, 0.99));

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/sim/kernel.h"
 #include "layers/failure/causes.h"
 #include "model/machine/failure_source.h"
-#include "core/sim/kernel.h"
 
 namespace orrery::twin {
 

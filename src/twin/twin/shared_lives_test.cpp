@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "layers/failure/lifetime.h"
+#include "model/jobs/build_machine.h"
 #include "twin/twin/host_lives.h"
 #include "twin/twin/run_fixture.h"
 
@@ -50,9 +51,9 @@ TEST(SharedLives, strikes_as_often_as_the_review_expects) {
   d.fleet.front().failures.pdu_mtbf = days(500);
   d.fleet.front().failures.racks_per_pdu = 2;
   d.fleet.front().failures.link_mtbf = years(20);
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, days(300));
-  const machine::TrainJob& job = scenario.trains.front();
+  const jobs::TrainJob& job = scenario.trains.front();
   double strikes = 0;
   constexpr int kRuns = 12;
   for (int i = 0; i < kRuns; ++i) {
@@ -72,7 +73,7 @@ TEST(SharedLives, hosts_of_a_part_come_back_together) {
   design::Design d = sound_design();
   d.fleet.front().spares = 0;
   d.fleet.front().failures.pdu_mtbf = days(100);
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, days(20));
   const int group = scenario.fleets.front().failures->shared.front().hosts;
   ASSERT_GT(group, 1);
@@ -104,7 +105,7 @@ double faults_at_shape(double shape, Seconds horizon) {
   design::Design d = sample_design();
   d.fleet.front().failures = {.node_mtbf = days(60), .repair = seconds(1), .shape = shape};
   train_of(d).tokens = 1e15;
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, horizon);
   double faults = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -103,7 +103,7 @@ Run Simulation::run_of(std::span<const Replication> done) const {
                           .spares = f.spares,
                           .accelerators_per_host = f.accelerators_per_host});
   }
-  for (const machine::TrainJob& job : scenario_.trains) run.jobs.push_back(job.label);
+  for (const jobs::TrainJob& job : scenario_.trains) run.jobs.push_back(job.label);
   if (done.empty()) return run;
   run.gpu_seconds = cluster::whole_seconds(sum, run.replications);
   run.series = done.front().series;

@@ -35,7 +35,7 @@ TEST(Simulation, effective_time_is_the_closed_forms_where_that_is_exact) {
     d.fleet.front().failures.observed = 1'000'000;
     const machine::Models models = plain_faults();
     const Simulated s(d, {.horizon = days(2000), .replications = 4}, models);
-    const machine::TrainJob& job = s.simulation.scenario().trains.front();
+    const jobs::TrainJob& job = s.simulation.scenario().trains.front();
     ASSERT_TRUE(job.feasible());
     const double expected = failure::exact_efficiency({.interval = job.checkpoint->interval,
                                                        .save_stall = job.checkpoint->stall.total,
@@ -126,7 +126,7 @@ TEST(Simulation, no_host_is_lent_twice_and_a_job_has_all_its_hosts_while_it_step
   design::Design d = sample_design();
   d.fleet.front().failures.node_mtbf = days(3);
   const Simulated s(d, {.horizon = days(10)});
-  const machine::TrainJob& job = s.simulation.scenario().trains.front();
+  const jobs::TrainJob& job = s.simulation.scenario().trains.front();
   // The job's accelerators are whole or not at all under these causes: it never steps on fewer.
   const ByCause<GpuTime>& time = s.done.front().gpu_time;
   const JobOutcome& o = s.done.front().jobs.front();
@@ -214,12 +214,12 @@ TEST(Simulation, the_recovery_policy_finds_lemons_and_calls_spares) {
             64.0 * 1e9 * days(100).base());
 }
 
-const machine::Section& site_section(const Run& run) {
-  return *std::ranges::find(run.sections, machine::Layer::facility, &machine::Section::layer);
+const figures::Section& site_section(const Run& run) {
+  return *std::ranges::find(run.sections, figures::Layer::facility, &figures::Section::layer);
 }
 
-double figure_of(const machine::Section& s, std::string_view id) {
-  const auto found = std::ranges::find(s.figures, id, &machine::Figure::id);
+double figure_of(const figures::Section& s, std::string_view id) {
+  const auto found = std::ranges::find(s.figures, id, &figures::Figure::id);
   return found == s.figures.end() ? std::nan("") : found->estimate.value;
 }
 
@@ -258,7 +258,7 @@ TEST(SimulationPower, a_site_that_cannot_feed_its_racks_is_flagged_with_caps) {
   ASSERT_TRUE(s.simulation.scenario().trains.front().feasible())
       << s.simulation.scenario().trains.front().infeasible;
   const twin::Run run = s.simulation.run_of(s.done);
-  const machine::Section& site = site_section(run);
+  const figures::Section& site = site_section(run);
   EXPECT_NE(site.limit.find("against 750 kW"), std::string::npos) << site.limit;
   EXPECT_NE(site.limit.find("power_cap: "), std::string::npos) << site.limit;
 }
@@ -268,14 +268,14 @@ TEST(SimulationPower, a_site_that_cannot_feed_its_racks_is_flagged_with_caps) {
 TEST(Simulation, figures_carry_the_error_of_what_every_replication_takes_for_granted) {
   const Simulated s(sample_design(), {.horizon = days(2), .replications = 2});
   const twin::Run run = s.simulation.run_of(s.done);
-  const auto widths = [](const machine::Section& of, std::string_view id) {
-    const auto found = std::ranges::find(of.figures, id, &machine::Figure::id);
+  const auto widths = [](const figures::Section& of, std::string_view id) {
+    const auto found = std::ranges::find(of.figures, id, &figures::Figure::id);
     EXPECT_NE(found, of.figures.end()) << id;
     const Estimate& e = found->estimate;
     return std::pair{e.low / e.value, e.high / e.value};
   };
   const auto training =
-      std::ranges::find(run.sections, machine::Layer::training, &machine::Section::layer);
+      std::ranges::find(run.sections, figures::Layer::training, &figures::Section::layer);
   ASSERT_NE(training, run.sections.end());
   const double step = s.simulation.scenario().trains.front().step.error;
   const auto [slow, fast] = widths(*training, "useful_rate");
@@ -285,7 +285,7 @@ TEST(Simulation, figures_carry_the_error_of_what_every_replication_takes_for_gra
   EXPECT_LE(early, 1 / (1 + step) + 1e-9);
   EXPECT_GE(late, 1 + step - 1e-9);
   // The site's draw, 11 % either way, and its PUE; the grid's 15 % beside them.
-  const machine::Section& site = site_section(run);
+  const figures::Section& site = site_section(run);
   const auto [pue_low, pue_high] = widths(site, "pue");
   const double draw = std::exp(std::hypot(std::log(1.11), std::log(pue_high)));
   EXPECT_GE(widths(site, "it_mean").second, 1.11 - 1e-9);

@@ -10,22 +10,23 @@
 #include "layers/facility/power_cap.h"
 #include "layers/facility/power_limiter.h"
 #include "layers/facility/spectrum.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::twin {
 namespace {
 
-using machine::Section;
-using machine::Unit;
+using figures::FigureId;
+using figures::Section;
+using figures::Unit;
 
 constexpr int kLines = 40;
-// At the accelerator an edge lasts milliseconds; racks and cables smooth it no further.
-constexpr Seconds kEdge = milliseconds(10);
+using figures::assumptions::kPowerEdge;
 
 // One step of a job as its hosts draw it: work first, then what communication is not hidden.
-std::vector<facility::WaveSegment> step_wave(const machine::TrainJob& job,
+std::vector<facility::WaveSegment> step_wave(const jobs::TrainJob& job,
                                              const facility::NodePower& host) {
-  const machine::StepPlan& p = job.step;
+  const jobs::StepPlan& p = job.step;
   const double hosts = job.hosts;
   const auto phases = power_phases(
       host, {.matrix = p.matrix_share, .memory = p.memory_share, .communication = p.exposed_share});
@@ -36,20 +37,18 @@ std::vector<facility::WaveSegment> step_wave(const machine::TrainJob& job,
   return wave;
 }
 
-void tell_swing(Section& s, const machine::TrainJob& job, const FleetPart& part, Watts site_power) {
+void tell_swing(Section& s, const jobs::TrainJob& job, const FleetPart& part, Watts site_power) {
   const auto wave = step_wave(job, part.host_power);
-  const facility::Harmonic line = strongest_in_band(lines_of(wave, kLines, kEdge));
+  const facility::Harmonic line = strongest_in_band(lines_of(wave, kLines, kPowerEdge));
   if (line.amplitude <= Watts(0)) return;
-  const auto add = [&](const char* id, std::string label, Unit unit, double value) {
+  const auto add = [&](FigureId id, double value) {
     s.figures.push_back(
-        {.id = id + job.label,
-         .label = std::move(label),
-         .unit = unit,
+        {.kind = id,
+         .of = job.label,
          .estimate = within(value, 0.3, 0.3, Basis::derived, "docs/models/power.md")});
   };
-  add("line_hz_", fmt::format("strongest line of {}'s steps, a second", job.label),
-      Unit::per_second, line.hz);
-  add("line_", fmt::format("its amplitude ({})", job.label), Unit::watts, line.amplitude.base());
+  add(FigureId::line_hz, line.hz);
+  add(FigureId::line_amplitude, line.amplitude.base());
   if (site_power <= Watts(0)) return;
   facility::SwingRequest r = facility::swing_request(
       power_phases(part.host_power, {.matrix = job.step.matrix_share,
@@ -132,12 +131,11 @@ void tell_carbon(Section& s, const OverReplications& over, const facility::Hours
     const GramsCo2 steady = carbon_of(hours_of_site, with_constant(none, mean_draw(r), horizon));
     return steady > GramsCo2(0) ? carbon_of(hours_of_site, own) / steady : 1;
   };
-  over.add_with(power_model(), s, "carbon", "carbon of the run, hour by hour", Unit::grams_co2,
+  over.add_with(power_model(), s, FigureId::carbon,
                 [=](const Replication& r) { return carbon_of(hours_of_site, energy(r)).base(); });
-  over.add(s, "carbon_match", "of what a steady draw would emit in the same hours", Unit::ratio,
-           beside_steady);
+  over.add(s, FigureId::carbon_match, beside_steady);
   over.add_with(
-      power_model(), s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
+      power_model(), s, FigureId::carbon_year,
       [=](const Replication& r) {
         return (mean_grams(hours_of_site) * (mean_draw(r) * years(1))).base() * beside_steady(r);
       },
@@ -175,27 +173,22 @@ void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
 // What outages and the cooling did to it, where the design lets them.
 void tell_story(Section& s, const OverReplications& over, const design::Site& site,
                 std::size_t number) {
-  const auto add = [&](const char* id, const char* label, Unit unit,
-                       double (*of)(const SiteStory&)) {
-    over.add(s, id, label, unit, [=](const Replication& r) { return of(r.stories[number]); });
+  const auto add = [&](FigureId id, double (*of)(const SiteStory&)) {
+    over.add(s, id, [=](const Replication& r) { return of(r.stories[number]); });
   };
   if (site.outage_mtbf) {
-    add("outages", "outages of the utility", Unit::count,
-        [](const SiteStory& t) { return static_cast<double>(t.outages); });
-    add("blackouts", "of them, those that batteries and generators did not carry", Unit::count,
-        [](const SiteStory& t) { return static_cast<double>(t.blackouts); });
-    add("dark", "hosts without power", Unit::seconds,
-        [](const SiteStory& t) { return static_cast<double>(t.dark_ns) / 1e9; });
+    add(FigureId::outages, [](const SiteStory& t) { return static_cast<double>(t.outages); });
+    add(FigureId::blackouts, [](const SiteStory& t) { return static_cast<double>(t.blackouts); });
+    add(FigureId::dark, [](const SiteStory& t) { return static_cast<double>(t.dark_ns) / 1e9; });
   }
   if (site.cooling_unit_mtbf) {
-    add("cooling_units_lost", "units of the cooling that failed", Unit::count,
+    add(FigureId::cooling_units_lost,
         [](const SiteStory& t) { return static_cast<double>(t.units_lost); });
   }
   if (site.outage_mtbf || site.cooling_unit_mtbf || site.cooling_design) {
-    add("throttled", "runs slowed by heat", Unit::seconds,
+    add(FigureId::throttled,
         [](const SiteStory& t) { return static_cast<double>(t.throttled_ns) / 1e9; });
-    add("warmest", "cooling loop above its set point, at most, K", Unit::count,
-        [](const SiteStory& t) { return t.warmest_k; });
+    add(FigureId::warmest, [](const SiteStory& t) { return t.warmest_k; });
   }
 }
 
@@ -204,9 +197,8 @@ void tell_hottest(Section& s, const OverReplications& over, const OverReplicatio
                   const facility::Hours& hours_of_site) {
   const double pue = *std::ranges::max_element(hours_of_site.pue);
   over.add_with(
-      power_model(), s, "draw_hottest", "site draw at the highest, in the hour of the highest PUE",
-      Unit::watts, [=](const Replication& r) { return it_highest(r) * pue; },
-      fmt::format("PUE {:.3g}", pue));
+      power_model(), s, FigureId::draw_hottest,
+      [=](const Replication& r) { return it_highest(r) * pue; }, fmt::format("PUE {:.3g}", pue));
 }
 
 }  // namespace
@@ -240,31 +232,28 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
   run.energy_j += over.estimate(it_mean).value * horizon.base();
   if (load.hosts_nameplate <= Watts(0)) return;
   const machine::Site& built = scenario.machine->sites[site];
-  Section s{.layer = machine::Layer::facility, .name = built.site->name};
-  over.add_with(power_model(), s, "it_mean", "IT power, mean", Unit::watts, it_mean);
-  over.add_with(power_model(), s, "it_highest", "IT power, all at their highest phase", Unit::watts,
-                it_highest);
+  Section s{.layer = figures::Layer::facility, .name = built.site->name};
+  over.add_with(power_model(), s, FigureId::it_mean, it_mean);
+  over.add_with(power_model(), s, FigureId::it_highest, it_highest);
   const double mean_w = over.estimate(it_mean).value;
   if (const auto power = site_power(scenario.machine->catalog(), load.request(Watts(mean_w)))) {
     const double pue = power->pue.middle;
     s.figures.push_back(
-        {.id = "pue",
-         .label = "PUE at that load",
-         .unit = Unit::factor,
+        {.kind = FigureId::pue,
          .estimate = {pue, power->pue.low, power->pue.high, Basis::derived, power->pue.reference}});
     const Estimate model = power_model() * s.figures.back().estimate * (1 / pue);
-    over.add_with(model, s, "draw_mean", "site draw, mean", Unit::watts,
+    over.add_with(model, s, FigureId::draw_mean,
                   [=](const Replication& r) { return it_mean(r) * pue; });
-    over.add_with(model, s, "draw_peak", "site draw at the highest", Unit::watts,
+    over.add_with(model, s, FigureId::draw_peak,
                   [=](const Replication& r) { return it_highest(r) * pue; });
-    over.add_with(model, s, "energy_year", "energy of a year at that mean", Unit::joules,
+    over.add_with(model, s, FigureId::energy_year,
                   [=](const Replication& r) { return it_mean(r) * pue * years(1).base(); });
     if (power->hours.is_empty()) {
       const GramsPerJoule grid = built.region ? built.region->carbon : GramsPerJoule(0);
       over.add_with(
           model * within(1, machine::kGridSpread, machine::kGridSpread, Basis::derived,
                          "docs/models/carbon.md"),
-          s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
+          s, FigureId::carbon_year,
           [=](const Replication& r) {
             return (grid * Joules(it_mean(r) * pue * years(1).base())).base();
           },
@@ -277,7 +266,7 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
     tell_feed(s, scenario, site, load, over.estimate(it_highest).value, pue);
   }
   tell_story(s, over, *built.site, site);
-  for (const machine::TrainJob& job : scenario.trains) {
+  for (const jobs::TrainJob& job : scenario.trains) {
     if (!job.feasible() || job.fleet->rented()) continue;
     const FleetPart& part = scenario.fleets[scenario.machine->index_of(*job.fleet)];
     if (part.site != site || part.host_power.peak <= Watts(0)) continue;
@@ -288,9 +277,8 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
                                               .low = limit * facility::kCommunicationLevel},
                                              facility::limiter_of(limit));
     s.figures.push_back(
-        {.id = "burst_" + job.label,
-         .label = fmt::format("one accelerator as a step of {} begins", job.label),
-         .unit = Unit::watts,
+        {.kind = FigureId::burst,
+         .of = job.label,
          .estimate = within(burst.highest.base(), 0.1, 0.1, Basis::fitted, "docs/models/power.md"),
          .formula = fmt::format("for {} of each step", brief(burst.above_limit))});
   }

@@ -3,13 +3,12 @@
 #pragma once
 
 #include "layers/facility/hours.h"
+#include "model/figures/assumptions.h"
 #include "twin/twin/over_replications.h"
 
 namespace orrery::twin {
 
-// A swing above this share of the site's power is taken to be too much for its grid: assumed, since
-// every utility sets its own.
-inline constexpr double kSwingShareMax = 0.1;
+using figures::assumptions::kSwingShareMax;
 
 // Adds the racks and power units of all fleets, and a section of each fleet with those that pass
 // their limit.

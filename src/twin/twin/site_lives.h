@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/sim/kernel.h"
 #include "layers/facility/cooling_loop.h"
 #include "layers/facility/ride_through.h"
 #include "layers/failure/causes.h"
-#include "core/sim/kernel.h"
 #include "twin/twin/scenario.h"
 
 namespace orrery::twin {

@@ -5,6 +5,7 @@
 
 #include "core/base/random.h"
 #include "layers/facility/power_cap.h"
+#include "model/jobs/build_machine.h"
 #include "model/machine/site_load.h"
 #include "twin/twin/site_lives.h"
 #include "twin/twin/timed_fixture.h"
@@ -172,7 +173,7 @@ double lost_at(const FleetPart& part, double carried) {
 // first fails.
 TEST(SiteTimed, a_lost_unit_slows_the_run_to_what_the_others_carry) {
   design::Design d = timed_design();
-  const machine::SiteLoad before = machine::load_of(build_machine(d, machine::known()), 0);
+  const machine::SiteLoad before = machine::load_of(jobs::build_machine(d, machine::known()), 0);
   const double heat = (before.hosts_nameplate + before.constant).base();
   d.sites.front().cooling_unit = Watts(heat / 4 * 1.0001);
   d.sites.front().cooling_unit_mtbf = days(40);

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "core/base/math.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::twin {
 namespace {
 
-// Likewise of a stream's jobs (task_process.cpp).
-constexpr double kSliceUtilisation = 0.52;
-constexpr double kSliceVariation = 3;
+using figures::assumptions::kJobUtilisation;
+using figures::assumptions::kJobVariation;
 
 }  // namespace
 
@@ -18,11 +18,11 @@ SliceProcess::SliceProcess(World& world, const SlicePlan& plan, std::size_t numb
     : world_(world),
       plan_(plan),
       number_(number),
-      detect_(world.scenario().machine->design().scheduler.recovery.detect.value_or(kHealthCheck)),
-      random_(world.kernel().stream("slices/" + plan.label)),
-      pool_(plan.profiles, plan.wanted, plan.fixed),
-      waiting_(plan.wanted.size()) {
-  if (plan.feasible()) runs_ = world.working(plan.fleet, kSliceUtilisation, 1);
+      detect_(world.scenario().machine->design().scheduler.recovery.detect.value_or(kDetectTime)),
+      random_(world.kernel().stream("slices/" + plan.job.label)),
+      pool_(plan.job.profiles, plan.job.wanted, plan.job.fixed),
+      waiting_(plan.job.wanted.size()) {
+  if (plan.feasible()) runs_ = world.working(plan.fleet, kJobUtilisation, 1);
 }
 
 void SliceProcess::begin() {
@@ -31,7 +31,7 @@ void SliceProcess::begin() {
 
 void SliceProcess::arrive() {
   sim::Kernel& kernel = world_.kernel();
-  kernel.schedule(kernel.now().after(Seconds(random_.exponential(1 / plan_.rate.base()))),
+  kernel.schedule(kernel.now().after(Seconds(random_.exponential(1 / plan_.job.rate.base()))),
                   sim::EventRank::start, *this, kArrival);
 }
 
@@ -69,10 +69,11 @@ void SliceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64
   const std::uint32_t job = unused_.back();
   unused_.pop_back();
   const double pick = random_.uniform();
-  const auto at = std::ranges::upper_bound(plan_.shares, pick) - plan_.shares.begin();
-  const auto last = static_cast<std::ptrdiff_t>(plan_.shares.size()) - 1;
-  const double s2 = math::log(1 + kSliceVariation * kSliceVariation);
-  const double run = plan_.mean_run.base() * math::exp(std::sqrt(s2) * random_.normal() - s2 / 2);
+  const auto at = std::ranges::upper_bound(plan_.job.shares, pick) - plan_.job.shares.begin();
+  const auto last = static_cast<std::ptrdiff_t>(plan_.job.shares.size()) - 1;
+  const double s2 = math::log(1 + kJobVariation * kJobVariation);
+  const double run =
+      plan_.job.mean_run.base() * math::exp(std::sqrt(s2) * random_.normal() - s2 / 2);
   jobs_[job] = {.wanted = static_cast<int>(std::min(at, last)),
                 .run = Seconds(std::max(1.0, run)),
                 .submitted = kernel.now()};
@@ -93,7 +94,7 @@ bool SliceProcess::start_next() {
   });
   for (const std::uint32_t head : heads) {
     Job& job = jobs_[head];
-    const auto place = pool_.place(plan_.wanted[static_cast<std::size_t>(job.wanted)]);
+    const auto place = pool_.place(plan_.job.wanted[static_cast<std::size_t>(job.wanted)]);
     if (!place) continue;
     waiting_[static_cast<std::size_t>(job.wanted)].pop_front();
     const auto on = std::ranges::find_if(devices_, [&](const Device& d) {
@@ -127,7 +128,7 @@ void SliceProcess::ask_for_device() {
   const auto unused = std::ranges::find(devices_, DeviceState::unused, &Device::state);
   const auto part = static_cast<std::uint32_t>(unused - devices_.begin());
   if (unused == devices_.end()) devices_.emplace_back();
-  cluster::JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
+  cluster::JobRequest request = fleet.request_for(number_, *plan_.job.workload, 0);
   request.ask = {.gpus = 1};
   request.limit = sim::SimTime::from(kStays);
   request.stays = true;
@@ -189,9 +190,9 @@ void SliceProcess::lose_jobs(std::uint32_t part) {
   for (const std::uint32_t j : all) {
     Job& job = jobs_[j];
     world_.kernel().cancel(job.timer);
-    const int profile = plan_.wanted[static_cast<std::size_t>(job.wanted)];
+    const int profile = plan_.job.wanted[static_cast<std::size_t>(job.wanted)];
     outcome_.lost += GpuTime{(now - job.started).ns()} *
-                     plan_.profiles[static_cast<std::size_t>(profile)].compute_slices;
+                     plan_.job.profiles[static_cast<std::size_t>(profile)].compute_slices;
     job.is_running = false;
     ++outcome_.stops;
     waiting_[static_cast<std::size_t>(job.wanted)].push_front(j);

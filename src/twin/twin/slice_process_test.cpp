@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 
 namespace orrery::twin {
@@ -99,7 +100,7 @@ TEST(SliceProcess, cut_beforehand_there_is_less_to_have) {
     jobs.mig = {{"7g.141gb", 1}};
     return jobs;
   }();
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   EXPECT_FALSE(scenario_of(m, days(1)).slices.front().feasible());
 }
 

@@ -33,13 +33,14 @@ struct Cut {
 
 // A job every so often on average, log-normal about its mean with a variation of 3.
 std::vector<Cut> drawn_cuts(const SlicePlan& plan, double until) {
-  RandomStream random(5, "slices/" + plan.label);
+  RandomStream random(5, "slices/" + plan.job.label);
   const double s2 = std::log(10.0);
   std::vector<Cut> all;
-  for (double now = random.exponential(1 / plan.rate.base()); now <= until;
-       now += random.exponential(1 / plan.rate.base())) {
-    const bool is_first = random.uniform() < plan.shares.front();
-    const double run = plan.mean_run.base() * std::exp(std::sqrt(s2) * random.normal() - s2 / 2);
+  for (double now = random.exponential(1 / plan.job.rate.base()); now <= until;
+       now += random.exponential(1 / plan.job.rate.base())) {
+    const bool is_first = random.uniform() < plan.job.shares.front();
+    const double run =
+        plan.job.mean_run.base() * std::exp(std::sqrt(s2) * random.normal() - s2 / 2);
     all.push_back({now, std::max(1.0, run), is_first});
   }
   return all;
@@ -48,9 +49,9 @@ std::vector<Cut> drawn_cuts(const SlicePlan& plan, double until) {
 struct TimedSlices : TimedWorld {
   TimedSlices(const std::vector<design::MigSlices>& mig, Seconds horizon, double every, double mean)
       : TimedWorld(cut_design(mig), horizon) {
-    plan().rate = PerSecond(1 / every);
-    plan().mean_run = seconds(mean);
-    EXPECT_EQ(plan().infeasible, "");
+    plan().job.rate = PerSecond(1 / every);
+    plan().job.mean_run = seconds(mean);
+    EXPECT_EQ(plan().job.infeasible, "");
     cuts = drawn_cuts(plan(), horizon.base());
   }
   SlicePlan& plan() { return scenario.slices.front(); }
@@ -108,7 +109,7 @@ TEST(SliceTimed, jobs_of_one_size_wait_as_for_so_many_servers) {
 // Far apart, so that each has an accelerator for itself and gives it back.
 TEST(SliceTimed, an_accelerator_is_open_while_a_job_is_on_it) {
   TimedSlices t({{"1g.18gb", 3}, {"2g.35gb", 1}}, seconds(60000), 4000, 20);
-  ASSERT_EQ(t.plan().shares, (std::vector<double>{0.75, 1}));
+  ASSERT_EQ(t.plan().job.shares, (std::vector<double>{0.75, 1}));
   t.run(true);
   const SliceOutcome& o = t.outcome();
   double open = 0, used = 0;

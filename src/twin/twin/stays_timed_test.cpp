@@ -126,7 +126,7 @@ TEST(StaysTimed, a_replica_is_stopped_by_a_reservation) {
   d.scheduler.reservations = {works(200, 100)};
   TimedWorld t(d, seconds(400));
   ServicePlan& p = t.scenario.services.front();
-  p.start = seconds(50);
+  p.job.start = seconds(50);
   p.slots = 4;
   p.replicas = p.least = 1;
   Seconds limit;
@@ -149,8 +149,8 @@ TEST(StaysTimed, slices_are_stopped_by_a_reservation) {
   d.fleet.front().node = "dgx-h200";
   d.scheduler.reservations = {works(2000, 100)};
   TimedWorld t(d, seconds(2500));
-  t.scenario.slices.front().rate = PerSecond(0.1);
-  t.scenario.slices.front().mean_run = seconds(5e7);
+  t.scenario.slices.front().job.rate = PerSecond(0.1);
+  t.scenario.slices.front().job.mean_run = seconds(5e7);
   std::size_t before = 0, within = 1, after = 0;
   Seconds limit;
   t.at(1999, [&](World& w) {

@@ -8,6 +8,7 @@
 
 #include "core/base/csv.h"
 #include "core/catalog/embedded_table.h"
+#include "model/jobs/build_machine.h"
 #include "twin/depot/storage_reads.h"
 #include "twin/twin/run_fixture.h"
 
@@ -144,7 +145,7 @@ design::Design day_design(bool converged) {
 }
 
 JobStorage day_of(const design::Design& d) {
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, days(1));
   const StorageRun run = run_storage(scenario.storage_work(), {.span = hours(3)});
   EXPECT_EQ(run.jobs.size(), scenario.trains.size());
@@ -163,7 +164,7 @@ TEST(StorageRun, a_burst_slows_collectives_on_the_wires_they_share) {
 }
 
 TEST(StorageRun, a_run_of_very_many_hosts_keeps_the_closed_form) {
-  const machine::Machine m = build_machine(day_design(false), machine::known());
+  const machine::Machine m = jobs::build_machine(day_design(false), machine::known());
   Scenario scenario = scenario_of(m, days(1));
   const Seconds safe = scenario.trains.front().checkpoint->stall.safe;
   scenario.trains.front().hosts = depot::kStorageHostsMost + 1;
@@ -179,10 +180,10 @@ TEST(StorageRun, a_lone_run_saves_as_the_closed_form_says) {
     design::Design d = day_design(false);
     train_of(d).checkpoint->mode = mode;
     train_of(d).dataset = {};
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     const Scenario scenario = scenario_of(m, days(1));
     const StorageRun run = run_storage(scenario.storage_work(), {.span = hours(4)});
-    const machine::SavePlan& plan = *scenario.trains.front().checkpoint;
+    const jobs::SavePlan& plan = *scenario.trains.front().checkpoint;
     ASSERT_TRUE(run.jobs.front().saves.has_value());
     const SaveTimes& got = *run.jobs.front().saves;
     EXPECT_GE(got.saves, 3U);

@@ -5,20 +5,16 @@
 
 #include "core/base/math.h"
 #include "core/base/units.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::twin {
 namespace {
 
-// Accelerators of a shared cluster are busy half of the time that jobs hold them: 52 % on Philly
-// (Jeon et al., ATC 2019). Batch work on cores keeps its host busy.
-constexpr double kJobUtilisation = 0.52;
-// Of job times, over their mean, as the review takes it.
-constexpr double kRunVariation = 3;
-// Users ask for so many times the run time at the most: assumed.
-constexpr double kUsersLimit = 4;
-// A shorter run counts as so long in the slowdown (Feitelson's bounded slowdown).
-constexpr double kShortestRun = 10;
-constexpr int kUsers = 20;
+using figures::assumptions::kBoundedRun;
+using figures::assumptions::kJobUtilisation;
+using figures::assumptions::kJobVariation;
+using figures::assumptions::kTraceUsers;
+using figures::assumptions::kUsersLimitMost;
 // Jobs that wait at the end are asked why, up to so many.
 constexpr std::uint64_t kAsked = 200;
 
@@ -29,7 +25,7 @@ TaskProcess::TaskProcess(World& world, const design::Workload& workload, std::si
     : world_(world), workload_(workload), fleet_(fleet), number_(number) {
   const machine::Machine& m = *world.scenario().machine;
   most_ = world.fleet(fleet).time_limit_of(workload).value_or(kStays);
-  detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
+  detect_ = m.design().scheduler.recovery.detect.value_or(kDetectTime);
   const bool on_cores = world.fleet(fleet).part().accelerators_per_host == 0;
   const double level = on_cores ? 1 : kJobUtilisation;
   runs_ = world.working(fleet, level, 1);
@@ -182,7 +178,7 @@ void TaskProcess::finish(std::uint32_t part) {
   book_draw(live);
   const double run = live.task.run.base();
   const double here = (world_.kernel().now() - live.submitted).seconds().base();
-  outcome_.slowdowns.push_back(std::max(1.0, here / std::max(run, kShortestRun)));
+  outcome_.slowdowns.push_back(std::max(1.0, here / std::max(run, kBoundedRun)));
   live = {};
   unused_.push_back(part);
   on_done(true);
@@ -233,33 +229,35 @@ void TaskProcess::close() {
 }
 
 StreamProcess::StreamProcess(World& world, const StreamPlan& plan, std::size_t number)
-    : TaskProcess(world, *plan.workload, plan.fleet, number),
+    : TaskProcess(world, *plan.job.workload, plan.fleet, number),
       plan_(plan),
-      random_(world.kernel().stream("jobs/" + plan.label)) {}
+      random_(world.kernel().stream("jobs/" + plan.job.label)) {}
 
 void StreamProcess::begin() {
   if (plan_.feasible()) call_next();
 }
 
 void StreamProcess::call_next() {
-  if (plan_.trace.empty()) return call_arrival(Seconds(random_.exponential(1 / plan_.rate.base())));
+  if (plan_.trace.empty())
+    return call_arrival(Seconds(random_.exponential(1 / plan_.job.rate.base())));
   if (next_ == plan_.trace.size()) return;
   call_arrival(max(Seconds(0), plan_.trace[next_].submit - world_.kernel().now().seconds()));
 }
 
 TaskProcess::Task StreamProcess::drawn() {
   const double width = random_.uniform();
-  const auto at = std::ranges::upper_bound(plan_.shares, width) - plan_.shares.begin();
-  const auto last = static_cast<std::ptrdiff_t>(plan_.sizes.size()) - 1;
+  const auto at = std::ranges::upper_bound(plan_.job.shares, width) - plan_.job.shares.begin();
+  const auto last = static_cast<std::ptrdiff_t>(plan_.job.sizes.size()) - 1;
   // Log-normal of the wanted mean: exp(mu + s^2 / 2), s^2 = ln(1 + cv^2).
-  const double s2 = math::log(1 + kRunVariation * kRunVariation);
-  const double run = plan_.mean_run.base() * math::exp(std::sqrt(s2) * random_.normal() - s2 / 2);
-  const double factor = math::exp(random_.uniform() * math::log(kUsersLimit));
-  return {.ask = {.gpus = plan_.sizes[static_cast<std::size_t>(std::min(at, last))]},
+  const double s2 = math::log(1 + kJobVariation * kJobVariation);
+  const double run =
+      plan_.job.mean_run.base() * math::exp(std::sqrt(s2) * random_.normal() - s2 / 2);
+  const double factor = math::exp(random_.uniform() * math::log(kUsersLimitMost));
+  return {.ask = {.gpus = plan_.job.sizes[static_cast<std::size_t>(std::min(at, last))]},
           .run = Seconds(std::max(1.0, run)),
           .limit = Seconds(std::max(1.0, run) * factor),
           .said = Seconds(std::max(1.0, run) * factor),
-          .user = static_cast<std::uint32_t>(random_.below(kUsers))};
+          .user = static_cast<std::uint32_t>(random_.below(kTraceUsers))};
 }
 
 void StreamProcess::on_arrival() {
@@ -278,7 +276,7 @@ void StreamProcess::on_arrival() {
 }
 
 BatchProcess::BatchProcess(World& world, const BatchPlan& plan, std::size_t number)
-    : TaskProcess(world, *plan.workload, plan.fleet, number), plan_(plan) {}
+    : TaskProcess(world, *plan.job.workload, plan.fleet, number), plan_(plan) {}
 
 void BatchProcess::begin() {
   if (plan_.feasible() && !world_.is_called(number())) call();
@@ -288,10 +286,10 @@ void BatchProcess::on_arrival() {
   began_ = world_.kernel().now();
   left_ = 0;
   is_whole_ = true;
-  for (int e = 0; e < plan_.elements; ++e) {
-    left_ += submit({.ask = {.gpus = plan_.slots},
+  for (int e = 0; e < plan_.job.elements; ++e) {
+    left_ += submit({.ask = {.gpus = plan_.job.slots},
                      .run = plan_.element,
-                     .limit = plan_.element * kUsersLimit,
+                     .limit = plan_.element * kUsersLimitMost,
                      .said = plan_.element})
                  ? 1
                  : 0;
@@ -306,11 +304,11 @@ void BatchProcess::on_done(bool has_ended) {
     ++outcome_.runs_finished;
     outcome_.run_times_s.push_back(took.base());
   }
-  if (plan_.bound && took > *plan_.bound) ++outcome_.windows_missed;
+  if (plan_.job.bound && took > *plan_.job.bound) ++outcome_.windows_missed;
   if (world_.is_called(number())) {
     if (is_whole_) world_.run_ended(number());
-  } else if (plan_.batch->repeat) {
-    call_arrival(max(Seconds(0), plan_.batch->repeat->every - took));
+  } else if (plan_.job.batch->repeat) {
+    call_arrival(max(Seconds(0), plan_.job.batch->repeat->every - took));
   }
 }
 

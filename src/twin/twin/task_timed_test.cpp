@@ -278,11 +278,11 @@ void expect_drawn(double mean_run) {
   SCOPED_TRACE(mean_run);
   TimedStream t(hours(400));
   StreamPlan& plan = t.scenario.streams[0];
-  plan.rate = PerSecond(1.0 / 3600);
-  plan.mean_run = seconds(mean_run);
-  plan.sizes = {2, 5, 9};
-  plan.shares = {0.25, 0.5, 1};
-  RandomStream random(5, "jobs/" + plan.label);
+  plan.job.rate = PerSecond(1.0 / 3600);
+  plan.job.mean_run = seconds(mean_run);
+  plan.job.sizes = {2, 5, 9};
+  plan.job.shares = {0.25, 0.5, 1};
+  RandomStream random(5, "jobs/" + plan.job.label);
   double now = 0;
   std::size_t checked = 0;
   const double s2 = std::log(10.0);
@@ -331,10 +331,10 @@ struct TimedBatch : TimedWorld {
   TimedBatch(Seconds horizon, bool repeats, double bound)
       : TimedWorld(design_of(repeats), horizon) {
     BatchPlan& p = scenario.batches.front();
-    p.elements = 3;
-    p.slots = 8;
+    p.job.elements = 3;
+    p.job.slots = 8;
     p.element = seconds(100);
-    p.bound = seconds(bound);
+    p.job.bound = seconds(bound);
     run();
   }
   const TaskOutcome& outcome() const { return world->batches().front()->outcome(); }
@@ -363,10 +363,10 @@ TEST(TaskTimed, a_batch_without_all_its_elements_has_not_ended) {
   d.workloads.front().terms.qos = "low";
   TimedWorld t(d, seconds(600));
   BatchPlan& p = t.scenario.batches.front();
-  p.elements = 3;
-  p.slots = 8;
+  p.job.elements = 3;
+  p.job.slots = 8;
   p.element = seconds(100);
-  p.bound = seconds(179);
+  p.job.bound = seconds(179);
   t.run();
   const TaskOutcome& o = t.world->batches().front()->outcome();
   EXPECT_EQ(o.runs_finished, 0U);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/world.h"
 
@@ -22,7 +23,7 @@ inline constexpr failure::FaultScope kTakesProcess = failure::FaultScope::proces
 class TimedWorld : public sim::EventHandler {
  public:
   TimedWorld(design::Design d, Seconds horizon)
-      : machine(build_machine(std::move(d), machine::known())),
+      : machine(jobs::build_machine(std::move(d), machine::known())),
         scenario(scenario_of(machine, horizon)) {
     for (FleetPart& part : scenario.fleets) {
       part.repair = {.reset = seconds(200), .hands = hours(3), .hands_share = 0};
@@ -106,7 +107,7 @@ struct TimedTrain : TimedWorld {
       : TimedWorld(d, horizon) {
     local.per_node = true;
     EXPECT_EQ(scenario.trains.size(), 1U);
-    machine::TrainJob& j = job();
+    jobs::TrainJob& j = job();
     EXPECT_EQ(j.infeasible, "");
     j.raw_time = Seconds(0);
     j.feed = {};
@@ -123,7 +124,7 @@ struct TimedTrain : TimedWorld {
     j.failure.start = seconds(30);
     j.failure.attempts = 1.5;
     j.failure.hands = seconds(5);
-    machine::SavePlan save;
+    jobs::SavePlan save;
     save.first = &local;
     save.safe = &shared;
     save.interval = seconds(100);
@@ -134,8 +135,8 @@ struct TimedTrain : TimedWorld {
     save.restore.total = seconds(13);
     j.checkpoint = save;
   }
-  machine::TrainJob& job() { return scenario.trains.front(); }
-  machine::SavePlan& save() { return *job().checkpoint; }
+  jobs::TrainJob& job() { return scenario.trains.front(); }
+  jobs::SavePlan& save() { return *job().checkpoint; }
   const JobOutcome& outcome() const { return world->trains().front()->outcome(); }
   cluster::JobIndex running() const { return world->fleet(0).queue().running_jobs().front().job; }
   // The nth of the hosts that it has then.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/host_lives.h"
 #include "twin/twin/run_figures.h"
 #include "twin/twin/run_fixture.h"
@@ -14,7 +15,7 @@ namespace orrery::twin {
 
 struct ToldRun {
   explicit ToldRun(design::Design d = sample_design())
-      : machine(build_machine(std::move(d), machine::known())),
+      : machine(jobs::build_machine(std::move(d), machine::known())),
         scenario(scenario_of(machine, hours(1))) {
     Replication& r = done.emplace_back();
     r.fleet_time.resize(scenario.fleets.size());
@@ -35,23 +36,23 @@ struct ToldRun {
     tell(run, scenario, done);
     return run;
   }
-  const machine::Section* section(machine::Layer layer, const std::string& name) const {
-    for (const machine::Section& s : run.sections) {
+  const figures::Section* section(figures::Layer layer, const std::string& name) const {
+    for (const figures::Section& s : run.sections) {
       if (s.layer == layer && s.name == name) return &s;
     }
     return nullptr;
   }
-  const machine::Figure* figure(machine::Layer layer, const std::string& name,
+  const figures::Figure* figure(figures::Layer layer, const std::string& name,
                                 const std::string& id) const {
-    const machine::Section* s = section(layer, name);
+    const figures::Section* s = section(layer, name);
     if (!s) return nullptr;
-    for (const machine::Figure& f : s->figures) {
-      if (f.id == id) return &f;
+    for (const figures::Figure& f : s->figures) {
+      if (f.id() == id) return &f;
     }
     return nullptr;
   }
-  double value(machine::Layer layer, const std::string& name, const std::string& id) const {
-    const machine::Figure* f = figure(layer, name, id);
+  double value(figures::Layer layer, const std::string& name, const std::string& id) const {
+    const figures::Figure* f = figure(layer, name, id);
     return f ? f->estimate.value : std::nan("");
   }
 

@@ -9,7 +9,7 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 // Three hours of 100, 400 and 250 g/kWh at a PUE of 1.2, 1.5 and 1.3, and a run of two and a half.
 struct ToldHours {
@@ -34,7 +34,7 @@ struct ToldHours {
     run.series.bin = seconds(2700);
     run.series.means.resize(4);
     tell(run, t.scenario, t.done);
-    for (const machine::Section& s : run.sections) {
+    for (const figures::Section& s : run.sections) {
       if (s.layer == Layer::facility && s.name == "main") section = &s;
     }
   }
@@ -49,8 +49,8 @@ struct ToldHours {
     return it[hour] + constant * (hour < 2 ? 3600 : 1800);
   }
   double figure(std::string_view id) const {
-    for (const machine::Figure& f : section->figures) {
-      if (f.id == id) return f.estimate.value;
+    for (const figures::Figure& f : section->figures) {
+      if (f.id() == id) return f.estimate.value;
     }
     ADD_FAILURE() << id;
     return 0;
@@ -59,7 +59,7 @@ struct ToldHours {
   ToldRun t;
   double constant = 0;
   Run run;
-  const machine::Section* section = nullptr;
+  const figures::Section* section = nullptr;
 };
 
 TEST(ToldHours, carbon_is_that_of_the_hours_it_was_drawn_in) {

@@ -5,24 +5,24 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/machine/pipeline.h"
+#include "model/jobs/pipeline.h"
 #include "twin/twin/service_process.h"
 #include "twin/twin/told_fixture.h"
 
 namespace orrery::twin {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 using Listed = std::vector<std::pair<std::string, double>>;
 
 constexpr std::int64_t kNs = 1'000'000'000;
 
 void expect_list(const ToldRun& t, Layer layer, const std::string& name, const Listed& wanted) {
   SCOPED_TRACE(name);
-  const machine::Section* s = t.section(layer, name);
+  const figures::Section* s = t.section(layer, name);
   ASSERT_NE(s, nullptr);
   std::vector<std::string> told, ids;
-  for (const machine::Figure& f : s->figures) told.push_back(f.id);
+  for (const figures::Figure& f : s->figures) told.push_back(f.id());
   for (const auto& [id, value] : wanted) ids.push_back(id);
   EXPECT_EQ(told, ids);
   for (const auto& [id, value] : wanted) {
@@ -69,18 +69,18 @@ TEST(ToldLists, of_a_training_run) {
                {"run_time", 900}});
   expect_list(t, Layer::failure, label,
               {{"goodput", 0.7},
-               {"interruptions", 2},
-               {"mtbf", 500},
+               {"interruptions_seen", 2},
+               {"time_between_stops", 500},
                {"restart", 25},
                {"preemptions", 1},
                {"shrinks", 3},
                {"grows", 5},
                {"holds", 4},
-               {"share_waiting_for_samples", 0.04},
-               {"share_saving", 0.1},
-               {"share_work_done_again", 0.06},
-               {"share_detection", 0.01},
-               {"share_starting", 0.09}});
+               {"time_share_waiting_for_samples", 0.04},
+               {"time_share_saving", 0.1},
+               {"time_share_work_done_again", 0.06},
+               {"time_share_detection", 0.01},
+               {"time_share_starting", 0.09}});
   expect_list(t, Layer::storage, label + " checkpoint",
               {{"saves", 8}, {"restores", 6}, {"stall", 6}});
   ASSERT_EQ(t.run.waterfalls.size(), 1U);
@@ -105,7 +105,7 @@ TEST(ToldLists, two_replications_have_their_mean_and_their_tenths) {
   t.done[0].jobs[0].interruptions = 4;
   t.done[1].jobs[0].interruptions = 14;
   t.told();
-  const machine::Figure* f = t.figure(Layer::failure, label, "interruptions");
+  const figures::Figure* f = t.figure(Layer::failure, label, "interruptions_seen");
   ASSERT_NE(f, nullptr);
   EXPECT_NEAR(f->estimate.value, 9, 1e-9);
   EXPECT_NEAR(f->estimate.low, 5, 1e-9);
@@ -130,12 +130,12 @@ TEST(ToldLists, of_a_fleet) {
   t.told();
   const FleetPart& part = t.scenario.fleets[0];
   expect_list(t, Layer::cluster, part.fleet->fleet->name,
-              {{"share_productive", 0.5},
-               {"share_stall", 0.07},
-               {"share_checkpoint", 0.08},
-               {"share_lost", 0.09},
-               {"share_restart", 0.11},
-               {"share_idle", 0.15},
+              {{"fleet_share_productive", 0.5},
+               {"fleet_share_stall", 0.07},
+               {"fleet_share_checkpoint", 0.08},
+               {"fleet_share_lost", 0.09},
+               {"fleet_share_restart", 0.11},
+               {"fleet_share_idle", 0.15},
                {"reserved_stops", 12}});
   EXPECT_EQ(t.section(Layer::cluster, part.fleet->fleet->name)->summary,
             std::to_string(part.hosts) + " hosts, " + std::to_string(part.spares) + " in reserve");
@@ -159,16 +159,16 @@ LoadWindow rising_level(double rate, double times) {
 
 ServicePlan listed_service(const design::Serve& serve) {
   ServicePlan p;
-  p.serve = &serve;
-  p.label = "chat";
+  p.job.serve = &serve;
+  p.job.label = "chat";
   p.replicas = 4;
   p.least = 2;
   p.slots = 2;
-  p.rate_at.fill(2.3456);
-  p.rate_at[3] = 6.7891;
+  p.job.day.fill(2.3456);
+  p.job.day[3] = 6.7891;
   p.capacity = 1.6;
   p.most = 1.8;
-  p.start = seconds(90);
+  p.job.start = seconds(90);
   p.windows.levels = {rising_level(1, 1)};
   p.windows.loss = rising_level(1, 3);
   p.windows.restarted = 7;
@@ -195,11 +195,12 @@ TEST(ToldLists, of_a_service) {
                {"tpot", 0.02475},
                {"tpot_p99", 0.049},
                {"latency_p99", 98},
-               {"goodput", 0.5 * kept},
+               {"requests_in_time", 0.5 * kept},
                {"loss_ttft_p99", 147},
-               {"loss_goodput", 0.5},
+               {"loss_in_time", 0.5},
                {"availability", kept},
                {"requests_carried", kept},
+               {"replicas", 4},
                {"replicas_standing", 4 * (1 - 1800 / 14400.0)},
                {"replicas_lost", 3}});
   EXPECT_EQ(t.section(Layer::serving, "chat")->summary,
@@ -225,16 +226,16 @@ TEST(ToldLists, of_a_service_that_follows_its_load) {
   o.called = 11;
   t.first().services = {o};
   t.told();
-  Listed wanted = {{"latency_p99", 98},     {"goodput", 0.5},           {"availability", 1},
-                   {"requests_carried", 1}, {"replicas_standing", 2.5}, {"replicas_called", 11},
-                   {"rise_ttft_p99", 490},  {"replicas_lost", 0}};
+  Listed wanted = {{"latency_p99", 98},     {"requests_in_time", 0.5}, {"availability", 1},
+                   {"requests_carried", 1}, {"replicas", 4},           {"replicas_standing", 2.5},
+                   {"replicas_called", 11}, {"rise_ttft_p99", 490},    {"replicas_lost", 0}};
   expect_list(t, Layer::serving, "chat", wanted);
   EXPECT_EQ(t.figure(Layer::serving, "chat", "replicas_called")->formula,
             "from 2 to 4, 12.3 requests in flight each; they answer after 1.5 min");
   EXPECT_EQ(t.figure(Layer::serving, "chat", "rise_ttft_p99")->formula,
             "from 2.35 to 4.57 requests a second at once, 3 replicas before");
   p.windows.rise.reset();
-  wanted.erase(wanted.begin() + 6);
+  wanted.erase(wanted.begin() + 7);
   t.told();
   expect_list(t, Layer::serving, "chat", wanted);
 }
@@ -270,12 +271,11 @@ TEST(ToldLists, zones_without_windows_are_left_out) {
 
 TEST(ToldLists, of_jobs_and_batches) {
   ToldRun t;
-  t.scenario.streams.push_back({.label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)});
-  t.scenario.batches.push_back({.label = "nightly",
-                                .elements = 5,
-                                .element = hours(2),
-                                .compute = hours(2),
-                                .bound = hours(4)});
+  t.scenario.streams.push_back(
+      {.job = {{.label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)}}});
+  t.scenario.batches.push_back(
+      {.job = {.label = "nightly", .bound = hours(4), .elements = 5, .element_compute = hours(2)},
+       .element = hours(2)});
   TaskOutcome o;
   o.submitted = 9;
   o.finished = 7;
@@ -305,16 +305,17 @@ TEST(ToldLists, of_jobs_and_batches) {
                {"timed_out", 6},
                {"rejected", 5}});
   expect_list(t, Layer::cluster, "nightly",
-              {{"runs_finished", 3},
+              {{"batches_finished", 3},
                {"duration", 250},
                {"duration_longest", 400},
-               {"windows_missed", 2},
+               {"batches_late", 2},
                {"stops", 8}});
 }
 
 TEST(ToldLists, of_slices) {
   ToldRun t;
-  t.scenario.slices.push_back({.label = "cuts", .rate = PerSecond(0.05), .mean_run = hours(3)});
+  t.scenario.slices.push_back(
+      {.job = {{.label = "cuts", .rate = PerSecond(0.05), .mean_run = hours(3)}}});
   SliceOutcome o;
   o.submitted = 12;
   o.finished = 9;
@@ -359,7 +360,7 @@ TEST(ToldLists, of_a_pipeline) {
   t.told();
   expect_list(t, Layer::cluster, "pipeline",
               {{"cycles", 7}, {"models_served", 4}, {"lead", 200}, {"freshness", 9000}});
-  const auto stages = machine::pipeline_of(t.machine);
+  const auto stages = jobs::pipeline_of(t.machine);
   ASSERT_EQ(stages.size(), 1U);
   const std::string name = "pipeline: " + stages[0].label;
   expect_list(t, Layer::cluster, name,

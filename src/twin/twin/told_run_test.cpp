@@ -12,7 +12,7 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 constexpr std::int64_t kSec = 1'000'000'000;
 
@@ -35,7 +35,7 @@ TEST(ToldTraining, one_fault_and_one_restart) {
   o.windows_missed = 6;
   t.told();
   EXPECT_EQ(t.value(Layer::failure, label, "restart"), 90);
-  EXPECT_EQ(t.value(Layer::failure, label, "mtbf"), 800);
+  EXPECT_EQ(t.value(Layer::failure, label, "time_between_stops"), 800);
   EXPECT_EQ(t.value(Layer::training, label, "windows_missed"), 6);
   EXPECT_EQ(t.value(Layer::training, label, "useful_rate"), 0);
   EXPECT_EQ(t.value(Layer::training, label, "run_time"), 0) << "no unit of it came";
@@ -44,7 +44,7 @@ TEST(ToldTraining, one_fault_and_one_restart) {
   EXPECT_EQ(t.figure(Layer::failure, label, "holds"), nullptr);
   EXPECT_EQ(t.section(Layer::training, label)->summary,
             "120 hosts, " + t.scenario.trains[0].step.layout);
-  const machine::SavePlan& save = *t.scenario.trains[0].checkpoint;
+  const jobs::SavePlan& save = *t.scenario.trains[0].checkpoint;
   EXPECT_EQ(t.section(Layer::storage, label + " checkpoint")->summary,
             brief(save.size) + " every " + brief(save.interval) + ", safe after " +
                 brief(save.stall.safe));
@@ -85,8 +85,8 @@ TEST(ToldTraining, notes_say_what_was_left_out) {
   t.scenario.has_storage_run = true;
   design::Serve serve;
   serve.autoscale = design::Autoscale{.min = 1, .max = 2, .target = 3};
-  t.scenario.services.push_back({.serve = &serve, .label = "chat", .infeasible = "x"});
-  t.scenario.streams.push_back({.label = "jobs", .infeasible = "x"});
+  t.scenario.services.push_back({.job = {.serve = &serve, .label = "chat", .infeasible = "x"}});
+  t.scenario.streams.push_back({.job = {{.label = "jobs", .infeasible = "x"}}});
   t.first().is_sound = false;
   t.told();
   EXPECT_TRUE(has_note(t.run, "saves and reads were run on the links they share"));
@@ -110,16 +110,16 @@ TEST(ToldTraining, faults_are_told_by_their_names) {
   t.first().faults.front() = 3;
   t.first().faults.back() = 8;
   t.told();
-  const machine::Section* s = t.section(Layer::failure, "faults of hosts");
+  const figures::Section* s = t.section(Layer::failure, "faults of hosts");
   ASSERT_NE(s, nullptr);
   ASSERT_EQ(s->figures.size(), 2u);
   const auto id = [](std::string name) {
     std::ranges::replace(name, ' ', '_');
     return "faults_" + name;
   };
-  EXPECT_EQ(s->figures[0].id, id(names.back()));
-  EXPECT_EQ(s->figures[0].label, names.back());
-  EXPECT_EQ(s->figures[1].id, id(names.front()));
+  EXPECT_EQ(s->figures[0].id(), id(names.back()));
+  EXPECT_EQ(s->figures[0].of, names.back());
+  EXPECT_EQ(s->figures[1].id(), id(names.front()));
   t.first().faults.assign(names.size(), 0);
   t.told();
   EXPECT_EQ(t.section(Layer::failure, "faults of hosts"), nullptr);
@@ -188,7 +188,7 @@ TEST(ToldSite, a_feed_that_is_too_small_names_its_cap) {
       "the feed: " + brief(highest) + " at peak against " + brief(limit) +
       "; power_cap: " + brief(part.host_power.accelerators / 8 * cap, 3) + " on " + fleet +
       " keeps it, at " +
-      show(facility::capped_speed(cap, facility::Boundness::compute), machine::Unit::ratio) +
+      show(facility::capped_speed(cap, facility::Boundness::compute), figures::Unit::ratio) +
       " of the speed";
   EXPECT_TRUE(limit_with(limit).starts_with(wanted)) << limit_with(limit) << "\n" << wanted;
   EXPECT_NE(limit_with(highest * 0.2)
@@ -203,13 +203,13 @@ TEST(ToldSite, lines_and_bursts_have_their_errors) {
   t.told();
   const std::string name = t.machine.sites[0].site->name;
   const std::string label = t.scenario.trains[0].label;
-  for (const std::string id : {"line_hz_", "line_"}) {
-    const machine::Figure* f = t.figure(Layer::facility, name, id + label);
+  for (const std::string id : {"line_hz_", "line_amplitude_"}) {
+    const figures::Figure* f = t.figure(Layer::facility, name, id + label);
     if (f == nullptr) continue;
     EXPECT_NEAR(f->estimate.low, f->estimate.value * 0.7, f->estimate.value * 1e-9);
     EXPECT_NEAR(f->estimate.high, f->estimate.value * 1.3, f->estimate.value * 1e-9);
   }
-  const machine::Figure* burst = t.figure(Layer::facility, name, "burst_" + label);
+  const figures::Figure* burst = t.figure(Layer::facility, name, "burst_" + label);
   ASSERT_NE(burst, nullptr);
   EXPECT_NEAR(burst->estimate.low, burst->estimate.value * 0.9, 1e-6);
   EXPECT_NEAR(burst->estimate.high, burst->estimate.value * 1.1, 1e-6);
@@ -228,7 +228,7 @@ TEST(ToldSite, racks_above_their_limit_are_named_worst_first) {
     t.first().racks[0].push_back({.energy = Joules(0), .highest = kilowatts(kw), .hosts = 4});
   }
   t.told();
-  const machine::Section* s = t.section(Layer::facility, "racks of " + part.fleet->fleet->name);
+  const figures::Section* s = t.section(Layer::facility, "racks of " + part.fleet->fleet->name);
   ASSERT_NE(s, nullptr);
   EXPECT_EQ(s->limit,
             "7 of 8 racks pass 9 kW at their highest: 7 (17 kW), 6 (16 kW), 5 (15 kW), 4 (14 kW), "

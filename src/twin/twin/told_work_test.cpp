@@ -6,7 +6,7 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Layer;
+using figures::Layer;
 
 constexpr std::int64_t kTick = 1'000'000'000;
 
@@ -27,16 +27,16 @@ LoadWindow level_at(double rate, double ttft, double good, double task) {
 // Six a second until noon and two after it, on four replicas.
 ServicePlan zone_of(const design::Serve& serve) {
   ServicePlan p;
-  p.serve = &serve;
-  p.label = "chat";
+  p.job.serve = &serve;
+  p.job.label = "chat";
   p.replicas = p.least = 4;
   p.slots = 2;
-  for (std::size_t h = 0; h < 24; ++h) p.rate_at[h] = h < 12 ? 6 : 2;
+  for (std::size_t h = 0; h < 24; ++h) p.job.day[h] = h < 12 ? 6 : 2;
   p.capacity = 1.6;
   p.most = 1.8;
   p.windows.levels = {level_at(0.5, 1, 0.9, 2), level_at(1.5, 3, 0.5, 6)};
   p.windows.loss = level_at(1.5, 7, 0.25, 0);
-  p.error = 0.3;
+  p.job.error = 0.3;
   return p;
 }
 
@@ -53,10 +53,11 @@ TEST(ToldWork, what_cannot_run_says_why) {
   const design::Serve serve;
   const std::string train = t.scenario.trains[0].label;
   t.scenario.trains[0].infeasible = "no room";
-  t.scenario.services.push_back({.serve = &serve, .label = "chat", .infeasible = "no memory"});
-  t.scenario.batches.push_back({.label = "nightly", .infeasible = "no cores"});
-  t.scenario.streams.push_back({.label = "jobs", .infeasible = "no trace"});
-  t.scenario.slices.push_back({.label = "slices", .infeasible = "no slices"});
+  t.scenario.services.push_back(
+      {.job = {.serve = &serve, .label = "chat", .infeasible = "no memory"}});
+  t.scenario.batches.push_back({.job = {.label = "nightly", .infeasible = "no cores"}});
+  t.scenario.streams.push_back({.job = {{.label = "jobs", .infeasible = "no trace"}}});
+  t.scenario.slices.push_back({.job = {{.label = "slices", .infeasible = "no slices"}}});
   const twin::Run& run = t.told();
   EXPECT_EQ(run.infeasible,
             (std::vector<std::string>{train + " cannot run: no room", "chat cannot run: no memory",
@@ -69,7 +70,7 @@ TEST(ToldWork, what_cannot_run_says_why) {
   EXPECT_EQ(t.section(Layer::cluster, "nightly")->summary, "no cores");
   EXPECT_EQ(t.section(Layer::cluster, "jobs")->summary, "no trace");
   EXPECT_EQ(t.section(Layer::cluster, "slices")->summary, "no slices");
-  EXPECT_TRUE(std::ranges::is_sorted(run.sections, {}, &machine::Section::layer));
+  EXPECT_TRUE(std::ranges::is_sorted(run.sections, {}, &figures::Section::layer));
   EXPECT_FALSE(run.passes());
 }
 
@@ -112,7 +113,7 @@ TEST(ToldWork, a_service_is_summed_up) {
   p.windows.levels.clear();
   t.told();
   EXPECT_EQ(t.figure(Layer::serving, "chat", "ttft"), nullptr);
-  EXPECT_EQ(t.figure(Layer::serving, "chat", "goodput"), nullptr);
+  EXPECT_EQ(t.figure(Layer::serving, "chat", "requests_in_time"), nullptr);
   EXPECT_EQ(t.figure(Layer::serving, "chat", "loss_ttft_p99"), nullptr);
   EXPECT_NE(t.figure(Layer::serving, "chat", "availability"), nullptr);
 }
@@ -145,16 +146,16 @@ TEST(ToldWork, an_answer_that_stays) {
   const design::Workload named{.terms = {.name = "large"}, .task = large};
   const design::Workload other{.terms = {.name = "other"}, .task = small};
   ServicePlan p = zone_of(small);
-  p.workload = &other;
-  p.error = 2;
+  p.job.workload = &other;
+  p.job.error = 2;
   ServicePlan q = zone_of(large);
-  q.workload = &named;
-  q.label = "large";
+  q.job.workload = &named;
+  q.job.label = "large";
   q.windows.levels = {level_at(0.5, 10, 1, 0), level_at(1.5, 10, 1, 0)};
   t.scenario.services = {p, q};
   t.first().services = {a_plain_day(), a_plain_day()};
   t.told();
-  const machine::Figure* f = t.figure(Layer::serving, "chat", "answer_time");
+  const figures::Figure* f = t.figure(Layer::serving, "chat", "answer_time");
   ASSERT_NE(f, nullptr);
   const double mean = (400 * 2 + 600 * 6) / 1000.0 + 0.25 * 20;
   EXPECT_NEAR(f->estimate.value, mean, 1e-9);
@@ -199,13 +200,13 @@ TEST(ToldWork, users_that_are_answered_elsewhere) {
   const auto value = [&](const char* id) { return t.value(Layer::serving, "chat", id); };
   EXPECT_NEAR(value("failover_ttft_p99"), 6, 1e-9);
   EXPECT_NEAR(value("failover_hosts_ttft_p99"), 8, 1e-9);
-  EXPECT_NEAR(value("failover_goodput"), (3 * 0.8 + 1 * 0.4) / 4, 1e-9);
+  EXPECT_NEAR(value("failover_in_time"), (3 * 0.8 + 1 * 0.4) / 4, 1e-9);
   EXPECT_NEAR(t.figure(Layer::serving, "chat", "failover_ttft_p99")->estimate.low, 6 * 0.7, 1e-9);
   EXPECT_EQ(t.figure(Layer::serving, "chat", "failover_ttft_p99")->formula,
             "at the busiest hour; 7 requests begin anew at once, after 45 s, and 0.5 a second find "
             "no room");
   EXPECT_NEAR(value("failed_over"), 100 + 40 + 100, 1e-9);
-  EXPECT_NEAR(value("failover_served"), 240 / (240.0 + 70), 1e-9);
+  EXPECT_NEAR(value("failover_answered"), 240 / (240.0 + 70), 1e-9);
   EXPECT_NEAR(value("unserved_time"), 0.5 / 6 * 100 + 2 / 6.0 * 10, 1e-9);
   EXPECT_EQ(value("sites_given_up"), 3);
   EXPECT_NEAR(value("availability"), 50 / 360.0, 1e-9) << "all of it elsewhere, and none refused";
@@ -213,7 +214,7 @@ TEST(ToldWork, users_that_are_answered_elsewhere) {
   EXPECT_NEAR(value("requests_carried"), (550 + 40 + 1200 + 100) / 1960.0, 1e-9);
   t.scenario.services[0].failover->hosts.clear();
   t.told();
-  EXPECT_EQ(t.figure(Layer::serving, "chat", "failover_goodput"), nullptr);
+  EXPECT_EQ(t.figure(Layer::serving, "chat", "failover_in_time"), nullptr);
   EXPECT_NE(t.figure(Layer::serving, "chat", "failed_over"), nullptr);
   t.scenario.services[0].failover->region.ways.clear();
   t.told();
@@ -224,8 +225,9 @@ TEST(ToldWork, jobs_that_never_started_have_no_wait) {
   ToldRun t;
   design::Jobs jobs{.trace = "jobs.csv"};
   t.scenario.streams.push_back(
-      {.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)});
-  t.scenario.slices.push_back({.label = "slices", .rate = PerSecond(0.05), .mean_run = hours(3)});
+      {.job = {{.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)}}});
+  t.scenario.slices.push_back(
+      {.job = {{.label = "slices", .rate = PerSecond(0.05), .mean_run = hours(3)}}});
   TaskOutcome o;
   o.submitted = 9;
   o.waiting = 2;
@@ -260,7 +262,7 @@ TEST(ToldWork, jobs_that_never_started_have_no_wait) {
   EXPECT_EQ(of("slices", "slices_stranded"), 0);
   EXPECT_EQ(t.section(Layer::cluster, "slices")->summary,
             "one slice every 20 s on average, for 3 h; accelerators are cut as jobs come");
-  t.scenario.slices[0].fixed.push_back({});
+  t.scenario.slices[0].job.fixed.push_back({});
   t.scenario.streams[0].trace.resize(2);
   t.first().slices[0].never_fits = true;
   t.first().streams[0].drawn.clear();
@@ -276,20 +278,20 @@ TEST(ToldWork, jobs_that_never_started_have_no_wait) {
 TEST(ToldWork, a_batch_is_summed_up) {
   ToldRun t;
   t.scenario.batches.push_back(
-      {.label = "nightly", .elements = 5000, .element = hours(2), .compute = hours(2)});
+      {.job = {.label = "nightly", .elements = 5000, .element_compute = hours(2)},
+       .element = hours(2)});
   t.first().batches.resize(1);
   t.told();
   EXPECT_EQ(t.section(Layer::cluster, "nightly")->summary, "an array of 5,000 elements of 2 h");
-  EXPECT_EQ(t.figure(Layer::cluster, "nightly", "windows_missed"), nullptr);
+  EXPECT_EQ(t.figure(Layer::cluster, "nightly", "batches_late"), nullptr);
   t.scenario.batches[0].element = hours(3);
-  t.scenario.batches[0].bound = hours(4);
+  t.scenario.batches[0].job.bound = hours(4);
   t.first().batches[0].windows_missed = 2;
   t.told();
   EXPECT_EQ(t.section(Layer::cluster, "nightly")->summary,
             "an array of 5,000 elements of 3 h, bound by its data");
-  EXPECT_EQ(t.value(Layer::cluster, "nightly", "windows_missed"), 2);
-  EXPECT_EQ(t.figure(Layer::cluster, "nightly", "windows_missed")->label,
-            "runs that took longer than 4 h");
+  EXPECT_EQ(t.value(Layer::cluster, "nightly", "batches_late"), 2);
+  EXPECT_EQ(t.figure(Layer::cluster, "nightly", "batches_late")->note, "4 h");
 }
 
 }  // namespace

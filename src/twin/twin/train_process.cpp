@@ -4,16 +4,15 @@
 #include <limits>
 
 #include "core/base/text.h"
+#include "model/figures/assumptions.h"
 #include "twin/twin/site_lives.h"
 
 namespace orrery::twin {
 namespace {
 
-// Until a person looks at a run that is held: assumed.
-constexpr Seconds kOperator = minutes(30);
+using figures::assumptions::kOperatorTime;
+using figures::assumptions::kOwnersLimit;
 constexpr std::int64_t kAll = -1;  // of the run's work: nothing is lost
-// Of a run's time at its own speed, what its owner asks for: assumed.
-constexpr double kOwnersLimit = 2;
 
 std::int64_t ns_of(Seconds s) { return sim::SimTime::from(s).ns(); }
 
@@ -23,7 +22,7 @@ std::int64_t part_of(std::int64_t span, double share) {
 
 }  // namespace
 
-TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, std::size_t number)
+TrainProcess::TrainProcess(World& world, const jobs::TrainJob& job, std::size_t number)
     : world_(world), job_(job), number_(number) {
   if (!job.feasible()) return;
   const machine::Machine& m = *world.scenario().machine;
@@ -196,9 +195,9 @@ void TrainProcess::on_requeued() {
   if (is_placed_) return restart_in_place();
   if (!has_lost_hosts_ || world_.may_start(fleet_, job_.label)) return ask_for_hosts();
   ++outcome_.holds;
-  after(
-      world_.scenario().machine->design().scheduler.recovery.operator_response.value_or(kOperator),
-      kReleased);
+  after(world_.scenario().machine->design().scheduler.recovery.operator_response.value_or(
+            kOperatorTime),
+        kReleased);
 }
 
 // The slowest host sets the pace of all.
@@ -212,7 +211,7 @@ failure::SaveCycle TrainProcess::cycle_of() const {
   failure::SaveCycle c{.speed = pace / (1 + job_.contended.feeding),
                        .drain_speed = pace / (1 + job_.contended.draining)};
   if (!job_.checkpoint || job_.checkpoint->interval <= Seconds(0)) return c;
-  const machine::SavePlan& save = *job_.checkpoint;
+  const jobs::SavePlan& save = *job_.checkpoint;
   c.interval_ns = ns_of(save.interval);
   c.stall_ns = ns_of(save.stall.total);
   const bool drains = save.async || (save.safe != nullptr && save.safe != save.first);
@@ -237,7 +236,7 @@ void TrainProcess::begin_steps() {
   level_[static_cast<std::size_t>(Share::productive)] = gpus * busy * cycle_.speed;
   level_[static_cast<std::size_t>(Share::stall)] = gpus * busy * (1 - cycle_.speed);
   level_[static_cast<std::size_t>(Share::checkpoint)] = gpus * saving;
-  const machine::StepPlan& step = job_.step;
+  const jobs::StepPlan& step = job_.step;
   const auto phases =
       facility::power_phases(world_.fleet(fleet_).part().host_power,
                              {.matrix = busy * cycle_.speed * step.matrix_share,
@@ -308,7 +307,7 @@ void TrainProcess::set_back(Cause cause, Seconds span, double share) {
 // Of the run's work, what the newest usable copy holds.
 std::int64_t TrainProcess::kept_after(const failure::Progress& p, bool keeps_disk) const {
   if (!job_.checkpoint || cycle_.interval_ns <= 0) return 0;
-  const machine::SavePlan& save = *job_.checkpoint;
+  const jobs::SavePlan& save = *job_.checkpoint;
   const bool has_peer = job_.train->checkpoint->replicas.value_or(1) > 1;
   if (keeps_disk || (save.first->per_node && has_peer)) return work_ns_ + scaled(p.local_work_ns);
   if (save.safe != nullptr) return work_ns_ + scaled(p.safe_work_ns);
@@ -436,7 +435,7 @@ int TrainProcess::hosts_at_hand() const {
 
 // As many as are there, and no fewer than it goes on with.
 int TrainProcess::units_to_ask() const {
-  const machine::ElasticPlan& e = *job_.elastic;
+  const jobs::ElasticPlan& e = *job_.elastic;
   return std::clamp(hosts_at_hand() / e.unit_hosts, e.least, e.units);
 }
 
@@ -444,7 +443,7 @@ int TrainProcess::units_to_ask() const {
 std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, int host) {
   FleetState& fleet = world_.fleet(fleet_);
   if (!job_.elastic || !is_placed_) return {};
-  const machine::ElasticPlan& e = *job_.elastic;
+  const jobs::ElasticPlan& e = *job_.elastic;
   const int left = static_cast<int>(hosts_.size()) - 1;
   const int in_reserve = fleet.first_in_reserve() >= 0 ? 1 : 0;
   const bool is_replaced = hosts_at_hand() + in_reserve >= e.units * e.unit_hosts - left;
@@ -487,7 +486,7 @@ void TrainProcess::grow() {
   cluster::Queue& queue = fleet.queue();
   const auto waiting = queue.waiting_jobs();
   const int tier = queue.job(job_index_).tier;
-  const machine::ElasticPlan& e = *job_.elastic;
+  const jobs::ElasticPlan& e = *job_.elastic;
   if (hosts_at_hand() < e.unit_hosts) return;
   // They may be served from elsewhere: it looks again behind the next save.
   if (!waiting.empty() && queue.job(waiting.front()).tier >= tier) return room_came();

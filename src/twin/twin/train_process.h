@@ -59,7 +59,7 @@ struct JobOutcome {
 
 class TrainProcess final : public Process, public sim::EventHandler {
  public:
-  TrainProcess(World& world, const machine::TrainJob& job, std::size_t number);
+  TrainProcess(World& world, const jobs::TrainJob& job, std::size_t number);
   ~TrainProcess() override { world_.kernel().forget(*this); }
   TrainProcess(const TrainProcess&) = delete;
   TrainProcess& operator=(const TrainProcess&) = delete;
@@ -138,7 +138,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void await_end();
 
   World& world_;
-  const machine::TrainJob& job_;
+  const jobs::TrainJob& job_;
   std::size_t number_;
   std::size_t fleet_ = 0;
   std::int64_t slots_ = 0;  // of the whole run
@@ -173,7 +173,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   JobOutcome outcome_;
 };
 
-inline std::unique_ptr<TrainProcess> make_process(World& world, const machine::TrainJob& job,
+inline std::unique_ptr<TrainProcess> make_process(World& world, const jobs::TrainJob& job,
                                                   std::size_t number) {
   return std::make_unique<TrainProcess>(world, job, number);
 }

@@ -6,11 +6,12 @@
 #include <cmath>
 #include <functional>
 
+#include "core/workload/model_math.h"
 #include "layers/serving/apart_fleet.h"
 #include "layers/serving/guests.h"
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
-#include "core/workload/model_math.h"
 
 namespace orrery::twin {
 namespace {
@@ -35,12 +36,12 @@ struct Spanned {
     return d;
   }
   explicit Spanned(const std::function<void(design::Serve&)>& change = [](design::Serve&) {})
-      : machine(build_machine(design_of(change), machine::known())),
+      : machine(jobs::build_machine(design_of(change), machine::known())),
         plan(service_plans(machine, machine.design().workloads.front(), false).front()),
         ask(plan.ask),
         costs(serving_costs(machine.models(), ask.query)),
         source(serving_source(costs)) {
-    EXPECT_EQ(plan.infeasible, "");
+    EXPECT_EQ(plan.job.infeasible, "");
     ask.replica.limits.max_sequences = 65;
     ask.start = seconds(4);
   }

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <functional>
 
-#include "model/machine/predict_sessions.h"
 #include "layers/serving/talks.h"
+#include "model/jobs/build_machine.h"
+#include "model/jobs/predict_sessions.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
 
@@ -33,12 +34,12 @@ struct TalkingService {
     return d;
   }
   explicit TalkingService(const std::function<void(design::Serve&)>& change)
-      : machine(build_machine(design_of(change), machine::known())),
+      : machine(jobs::build_machine(design_of(change), machine::known())),
         plan(service_plans(machine, machine.design().workloads.front(), false).front()),
         ask(plan.ask),
         costs(serving_costs(machine.models(), ask.query)),
         source(serving_source(costs)) {
-    EXPECT_EQ(plan.infeasible, "");
+    EXPECT_EQ(plan.job.infeasible, "");
     ask.replica.limits.max_sequences = 2;
   }
   TalkingService(const TalkingService&) = delete;
@@ -107,7 +108,7 @@ TEST(WindowTalks, talks_and_tasks_fill_for_longer) {
     serving::StepClock clock(s.ask.replica, s.source, 1);
     serving::EnginePolicy policy = policy_of(s.ask.replica);
     policy.prefix_cache = true;
-    machine::coarsen_blocks(policy);
+    jobs::coarsen_blocks(policy);
     const serving::FleetRun done =
         serving::Fleet({.replicas = 2, .router = s.ask.serve->router}, policy, clock).run(talks);
     const serving::Replica& r = s.ask.replica;
@@ -190,19 +191,19 @@ TEST(WindowTalks, an_autoscaled_plan_knows_its_steepest_hour) {
   double high = 0, steepest = 0;
   std::size_t hour = 0;
   for (std::size_t h = 0; h < 24; ++h) {
-    high = std::max(high, p.rate_at[h] / p.called_at(h));
-    const double grows = p.rate_at[(h + 1) % 24] / p.rate_at[h];
+    high = std::max(high, p.job.day[h] / p.called_at(h));
+    const double grows = p.job.day[(h + 1) % 24] / p.job.day[h];
     if (grows > steepest) steepest = grows, hour = h;
   }
   EXPECT_DOUBLE_EQ(p.ask.high, high);
   ASSERT_TRUE(p.ask.rise);
-  EXPECT_EQ(p.ask.rise->before, p.rate_at[hour]);
-  EXPECT_EQ(p.ask.rise->after, p.rate_at[(hour + 1) % 24]);
+  EXPECT_EQ(p.ask.rise->before, p.job.day[hour]);
+  EXPECT_EQ(p.ask.rise->after, p.job.day[(hour + 1) % 24]);
   EXPECT_EQ(p.ask.rise->replicas, p.called_at(hour));
-  EXPECT_EQ(p.ask.start, p.start);
+  EXPECT_EQ(p.ask.start, p.job.start);
   EXPECT_EQ(p.ask.most, p.most);
   EXPECT_EQ(p.ask.replicas, 9);
-  EXPECT_DOUBLE_EQ(p.ask.low, std::ranges::min(p.rate_at) / 9);
+  EXPECT_DOUBLE_EQ(p.ask.low, std::ranges::min(p.job.day) / 9);
 }
 
 TEST(WindowTalks, what_is_not_said_is_none) {
@@ -217,7 +218,7 @@ TEST(WindowTalks, what_is_not_said_is_none) {
   EXPECT_EQ(rise.before + rise.after + rise.replicas, 0);
   const ServicePlan plan;
   EXPECT_EQ(plan.replicas + plan.least + plan.prefill, 0);
-  EXPECT_EQ(plan.at_target + plan.capacity + plan.most + plan.error, 0);
+  EXPECT_EQ(plan.capacity + plan.most, 0);
   EXPECT_EQ(plan.slots, 1);
   EXPECT_EQ(plan.beside, 1);
   EXPECT_EQ(plan.fleet, 0U);

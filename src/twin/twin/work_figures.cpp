@@ -14,9 +14,10 @@
 namespace orrery::twin {
 namespace {
 
-using machine::Layer;
-using machine::Section;
-using machine::Unit;
+using figures::FigureId;
+using figures::Layer;
+using figures::Section;
+using figures::Unit;
 using Of = OverReplications::Of;
 
 constexpr const char* kServePage = "docs/models/serving.md";
@@ -29,7 +30,7 @@ template <class Use>
 void each_load(const ServicePlan& p, const ServiceOutcome& o, const Use& use) {
   for (const auto& [load, ns] : o.time_ns) {
     const ZoneTraffic& t = load.traffic;
-    const double rate = std::max(0.0, p.rate_at[load.hour] - t.away - t.refused + t.guests);
+    const double rate = std::max(0.0, p.job.day[load.hour] - t.away - t.refused + t.guests);
     const double each = load.standing > 0 ? rate / load.standing : p.most + 1;
     use(each, rate * static_cast<double>(ns) / 1e9, static_cast<double>(ns));
   }
@@ -50,7 +51,7 @@ double carried(const ServicePlan& p, const ServiceOutcome& o, double most, bool 
   double all = 0;
   for (const auto& [load, time] : o.time_ns) {
     const ZoneTraffic& t = load.traffic;
-    const double rate = p.rate_at[load.hour];
+    const double rate = p.job.day[load.hour];
     const double stays = rate - t.away - t.refused;
     const double ns = static_cast<double>(time);
     const bool carries =
@@ -77,18 +78,16 @@ double good_of(const ServicePlan& p, const ServiceOutcome& o) {
 }
 
 void add_latency(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at,
-                 const char* id, const char* label, LatencyPoints WindowPart::* of, double share) {
+                 FigureId id, LatencyPoints WindowPart::* of, double share) {
   const auto sampled_in = [&](const Replication& r) {
     return sampled(p.windows.levels, weights_of(p, r.services[at]), of, share);
   };
   Estimate e = over.estimate([&](const Replication& r) { return sampled_in(r).value; });
-  const double error = math::hypot(p.error, sampled_in(over.done().front()).error);
+  const double error = math::hypot(p.job.error, sampled_in(over.done().front()).error);
   e.low *= 1 - std::min(0.9, error);
   e.high *= 1 + error;
   s.figures.push_back(
-      {.id = id,
-       .label = label,
-       .unit = Unit::seconds,
+      {.kind = id,
        .estimate = e,
        .formula = p.stands_in.empty()
                       ? fmt::format("windows of requests, weighted by load; +-{} by sampling",
@@ -100,89 +99,79 @@ void add_latency(Section& s, const ServicePlan& p, const OverReplications& over,
 void add_tasks(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
   ServicePlan tasks = p;
   tasks.windows.levels = serving::of_tasks(std::move(tasks.windows.levels));
-  add_latency(s, tasks, over, at, "task_time", "an agent's whole task, mean", &WindowPart::task, 0);
-  add_latency(s, tasks, over, at, "task_p99", "an agent's whole task, p99", &WindowPart::task,
-              0.99);
-  if (!p.serve->objective.task_p99) return;
-  over.add(s, "tasks_in_time", "tasks within the objective", Unit::ratio,
-           [&tasks, at](const Replication& r) {
-             return serving::tasks_within(tasks.windows.levels, weights_of(tasks, r.services[at]),
-                                          tasks.serve->objective.task_p99->base());
-           });
+  add_latency(s, tasks, over, at, FigureId::task_time, &WindowPart::task, 0);
+  add_latency(s, tasks, over, at, FigureId::task_p99, &WindowPart::task, 0.99);
+  if (!p.job.serve->objective.task_p99) return;
+  over.add(s, FigureId::tasks_in_time, [&tasks, at](const Replication& r) {
+    return serving::tasks_within(tasks.windows.levels, weights_of(tasks, r.services[at]),
+                                 tasks.job.serve->objective.task_p99->base());
+  });
 }
 
 // Until an answer stays, where a part of them is made anew by a larger model.
 void add_cascade(Section& s, const Scenario& scenario, const OverReplications& over,
                  std::size_t at) {
   const ServicePlan& p = scenario.services[at];
-  if (!p.serve->escalate || p.windows.levels.empty()) return;
+  if (!p.job.serve->escalate || p.windows.levels.empty()) return;
   for (std::size_t other = 0; other < scenario.services.size(); ++other) {
     const ServicePlan& large = scenario.services[other];
-    const std::string name = label_of(scenario.machine->design(), *large.workload);
-    if (name != p.serve->escalate->service || large.windows.levels.empty()) continue;
+    const std::string name = label_of(scenario.machine->design(), *large.job.workload);
+    if (name != p.job.serve->escalate->service || large.windows.levels.empty()) continue;
     const auto mean_of = [](const ServicePlan& of, std::size_t n, const Replication& r) {
       return sampled(of.windows.levels, weights_of(of, r.services[n]), &WindowPart::whole, 0).value;
     };
     Estimate e = over.estimate([&](const Replication& r) {
-      return mean_of(p, at, r) + p.serve->escalate->share * mean_of(large, other, r);
+      return mean_of(p, at, r) + p.job.serve->escalate->share * mean_of(large, other, r);
     });
-    e.low *= 1 - std::min(0.9, p.error);
-    e.high *= 1 + p.error;
+    e.low *= 1 - std::min(0.9, p.job.error);
+    e.high *= 1 + p.job.error;
     s.figures.push_back(
-        {.id = "answer_time",
-         .label = "until an answer stays, mean",
-         .unit = Unit::seconds,
+        {.kind = FigureId::answer_time,
          .estimate = e,
          .formula = fmt::format("{} of them are made anew by '{}'",
-                                show(p.serve->escalate->share, Unit::ratio), name)});
+                                show(p.job.serve->escalate->share, Unit::ratio), name)});
     return;
   }
 }
 
 void add_latencies(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
   if (p.windows.levels.empty()) return;
-  if (!p.serve->model.empty()) {
-    add_latency(s, p, over, at, "ttft", "time to first token, mean", &WindowPart::ttft, 0);
-    add_latency(s, p, over, at, "ttft_p99", "time to first token, p99", &WindowPart::ttft, 0.99);
-    add_latency(s, p, over, at, "tpot", "time per output token, mean", &WindowPart::tpot, 0);
-    add_latency(s, p, over, at, "tpot_p99", "time per output token, p99", &WindowPart::tpot, 0.99);
+  if (!p.job.serve->model.empty()) {
+    add_latency(s, p, over, at, FigureId::ttft, &WindowPart::ttft, 0);
+    add_latency(s, p, over, at, FigureId::ttft_p99, &WindowPart::ttft, 0.99);
+    add_latency(s, p, over, at, FigureId::tpot, &WindowPart::tpot, 0);
+    add_latency(s, p, over, at, FigureId::tpot_p99, &WindowPart::tpot, 0.99);
   }
-  add_latency(s, p, over, at, "latency_p99", "whole request, p99", &WindowPart::whole, 0.99);
-  if (p.serve->arrivals.agent) add_tasks(s, p, over, at);
-  over.add(s, "goodput", "requests within the objectives", Unit::ratio,
+  add_latency(s, p, over, at, FigureId::latency_p99, &WindowPart::whole, 0.99);
+  if (p.job.serve->arrivals.agent) add_tasks(s, p, over, at);
+  over.add(s, FigureId::requests_in_time,
            [&](const Replication& r) { return good_of(p, r.services[at]); });
-  const auto tell_level = [&](const char* id, const char* label, double LoadWindow::* of) {
-    over.add(s, id, label, Unit::ratio, [&p, at, of](const Replication& r) {
+  const auto tell_level = [&](FigureId id, double LoadWindow::* of) {
+    over.add(s, id, [&p, at, of](const Replication& r) {
       return mean_level(p, weights_of(p, r.services[at]), of);
     });
   };
-  if (p.serve->kv_tier) {
-    tell_level("kv_fetched", "of the prompts' tokens, fetched from the KV tier",
-               &LoadWindow::fetched);
+  if (p.job.serve->kv_tier) {
+    tell_level(FigureId::kv_fetched, &LoadWindow::fetched);
   }
-  if (p.serve->arrivals.visits() <= 1 && !p.serve->kv_tier) return;
-  tell_level("cache_found", "of the prompts' tokens, found in the prefix cache",
-             &LoadWindow::found);
+  if (p.job.serve->arrivals.visits() <= 1 && !p.job.serve->kv_tier) return;
+  tell_level(FigureId::cache_found, &LoadWindow::found);
 }
 
 // The requests that came from a little before the loss until the replica was back, in the busiest
 // hour.
 void add_loss(Section& s, const ServicePlan& p) {
-  if (p.serve->model.empty() || p.windows.levels.empty()) return;
+  if (p.job.serve->model.empty() || p.windows.levels.empty()) return;
   const std::span<const LoadWindow> loss(&p.windows.loss, 1);
   const std::vector<double> weight{1};
   const Sampled ttft = sampled(loss, weight, &WindowPart::ttft, 0.99);
-  const double error = math::hypot(p.error, ttft.error);
+  const double error = math::hypot(p.job.error, ttft.error);
   s.figures.push_back(
-      {.id = "loss_ttft_p99",
-       .label = "time to first token, p99, while a replica is lost",
-       .unit = Unit::seconds,
+      {.kind = FigureId::loss_ttft_p99,
        .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
        .formula = fmt::format("at the busiest hour; {} requests begin anew, back after {}",
-                              significant(p.windows.restarted, 3), brief(p.start))});
-  s.figures.push_back({.id = "loss_goodput",
-                       .label = "requests within the objectives, while a replica is lost",
-                       .unit = Unit::ratio,
+                              significant(p.windows.restarted, 3), brief(p.job.start))});
+  s.figures.push_back({.kind = FigureId::loss_in_time,
                        .estimate = exact(good_share(loss, weight), Basis::derived, kServePage)});
 }
 
@@ -190,7 +179,7 @@ double moved(const ServicePlan& p, const ServiceOutcome& o, double ZoneTraffic::
              bool by_share) {
   double sum = 0;
   for (const auto& [load, ns] : o.time_ns) {
-    const double rate = p.rate_at[load.hour];
+    const double rate = p.job.day[load.hour];
     sum += load.traffic.*of / (by_share ? rate : 1) * static_cast<double>(ns) / 1e9;
   }
   return sum;
@@ -211,26 +200,21 @@ void add_guests(Section& s, const ServicePlan& p) {
     restarted += host.windows->restarted;
   }
   if (guests.empty()) return;
-  const auto tell = [&](const char* id, const char* label, std::span<const LoadWindow> of,
-                        std::string formula) {
+  const auto tell = [&](FigureId id, std::span<const LoadWindow> of, std::string formula) {
     const Sampled ttft = sampled(of, weights, &WindowPart::ttft, 0.99);
-    const double error = math::hypot(p.error, ttft.error);
+    const double error = math::hypot(p.job.error, ttft.error);
     s.figures.push_back(
-        {.id = id,
-         .label = label,
-         .unit = Unit::seconds,
+        {.kind = id,
          .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
          .formula = std::move(formula)});
   };
-  tell("failover_ttft_p99", "time to first token elsewhere, p99, when its site is lost", guests,
+  tell(FigureId::failover_ttft_p99, guests,
        fmt::format("at the busiest hour; {} requests begin anew at once, after {}, and {} a second "
                    "find no room",
                    significant(restarted, 3), brief(Seconds(p.failover->region.after)),
                    significant(p.failover->refused, 3)));
-  tell("failover_hosts_ttft_p99", "time to first token of those who take them, p99", hosts, "");
-  s.figures.push_back({.id = "failover_goodput",
-                       .label = "its requests within the objectives elsewhere",
-                       .unit = Unit::ratio,
+  tell(FigureId::failover_hosts_ttft_p99, hosts, "");
+  s.figures.push_back({.kind = FigureId::failover_in_time,
                        .estimate = exact(good_share(guests, weights), Basis::derived, kServePage)});
 }
 
@@ -241,43 +225,39 @@ void add_failover(Section& s, const ServicePlan& p, const OverReplications& over
     return moved(p, r.services[at], of, false);
   };
   over.add(
-      s, "failed_over", "requests answered at another site", Unit::count,
-      [=](const Replication& r) { return sum(r, &ZoneTraffic::away); },
+      s, FigureId::failed_over, [=](const Replication& r) { return sum(r, &ZoneTraffic::away); },
       "when its own was down or over its capacity");
-  over.add(s, "failover_served", "of what its site could not carry, answered elsewhere",
-           Unit::ratio, [=](const Replication& r) {
-             const double away = sum(r, &ZoneTraffic::away);
-             const double refused = sum(r, &ZoneTraffic::refused);
-             return away + refused > 0 ? away / (away + refused) : 1;
-           });
+  over.add(s, FigureId::failover_answered, [=](const Replication& r) {
+    const double away = sum(r, &ZoneTraffic::away);
+    const double refused = sum(r, &ZoneTraffic::refused);
+    return away + refused > 0 ? away / (away + refused) : 1;
+  });
   over.add(
-      s, "unserved_time", "time in which its users found nobody", Unit::seconds,
+      s, FigureId::unserved_time,
       [&p, at](const Replication& r) {
         return moved(p, r.services[at], &ZoneTraffic::refused, true);
       },
       "by their share; until they are sent elsewhere, and where nobody has room");
-  over.add(s, "sites_given_up", "times that all its users were sent elsewhere", Unit::count,
+  over.add(s, FigureId::sites_given_up,
            [at](const Replication& r) { return static_cast<double>(r.services[at].given_up); });
 }
 
 // What following the load saves, and what it costs those who come first.
 void add_autoscale(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
-  if (!p.serve->autoscale) return;
+  if (!p.job.serve->autoscale) return;
   over.add(
-      s, "replicas_called", "replicas that the autoscaler called", Unit::count,
+      s, FigureId::replicas_called,
       [at](const Replication& r) { return static_cast<double>(r.services[at].called); },
       fmt::format("from {} to {}, {} requests in flight each; they answer after {}",
-                  grouped(p.least), grouped(p.replicas), significant(p.serve->autoscale->target, 3),
-                  brief(p.start)));
+                  grouped(p.least), grouped(p.replicas),
+                  significant(p.job.serve->autoscale->target, 3), brief(p.job.start)));
   if (!p.windows.rise) return;
   const std::span<const LoadWindow> rise(&*p.windows.rise, 1);
   const std::vector<double> weight{1};
   const Sampled ttft = sampled(rise, weight, &WindowPart::ttft, 0.99);
-  const double error = math::hypot(p.error, ttft.error);
+  const double error = math::hypot(p.job.error, ttft.error);
   s.figures.push_back(
-      {.id = "rise_ttft_p99",
-       .label = "time to first token, p99, while replicas follow the steepest hour",
-       .unit = Unit::seconds,
+      {.kind = FigureId::rise_ttft_p99,
        .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
        .formula = fmt::format("from {} to {} requests a second at once, {} replicas before",
                               significant(p.ask.rise->before, 3), significant(p.ask.rise->after, 3),
@@ -328,9 +308,9 @@ void add_clean(Section& s, const Scenario& scenario, const OverReplications& ove
   const auto& first = (over.done().front().*kind)[at];
   if (first.drawn.empty()) return;
   const facility::Hours by_hour = hours_of_run(scenario, over, scenario.fleets[fleet].site);
-  over.add(s, "held", "held for a clean hour", Unit::count, count(at, kind, &TaskOutcome::held));
+  over.add(s, FigureId::held, count(at, kind, &TaskOutcome::held));
   over.add(
-      s, "clean_hold", "held for clean hours, mean", Unit::seconds,
+      s, FigureId::clean_hold,
       [=](const Replication& r) {
         const TaskOutcome& o = (r.*kind)[at];
         return o.submitted > 0 ? o.held_s / static_cast<double>(o.submitted) : 0;
@@ -341,16 +321,15 @@ void add_clean(Section& s, const Scenario& scenario, const OverReplications& ove
     return carbon_of(by_hour, (r.*kind)[at].*of).base();
   };
   over.add(
-      s, "carbon_saved", "carbon saved by waiting, of runs that ended", Unit::grams_co2,
+      s, FigureId::carbon_saved,
       [=](const Replication& r) {
         return grams(r, &TaskOutcome::drawn_else) - grams(r, &TaskOutcome::drawn);
       },
       "above idle, beside the same runs begun as much earlier as they were held");
-  over.add(s, "clean_ratio", "carbon of these runs, of that without waiting", Unit::ratio,
-           [=](const Replication& r) {
-             const double otherwise = grams(r, &TaskOutcome::drawn_else);
-             return otherwise > 0 ? grams(r, &TaskOutcome::drawn) / otherwise : 1;
-           });
+  over.add(s, FigureId::clean_ratio, [=](const Replication& r) {
+    const double otherwise = grams(r, &TaskOutcome::drawn_else);
+    return otherwise > 0 ? grams(r, &TaskOutcome::drawn) / otherwise : 1;
+  });
 }
 
 }  // namespace
@@ -358,8 +337,8 @@ void add_clean(Section& s, const Scenario& scenario, const OverReplications& ove
 void tell_service(Run& run, const Scenario& scenario, const OverReplications& over,
                   std::size_t at) {
   const ServicePlan& p = scenario.services[at];
-  if (cannot(run, Layer::serving, p.label, p.infeasible)) return;
-  Section s{.layer = Layer::serving, .name = p.label};
+  if (cannot(run, Layer::serving, p.job.label, p.job.infeasible)) return;
+  Section s{.layer = Layer::serving, .name = p.job.label};
   const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
   const std::string on = p.beside > 1
                              ? fmt::format("on slices, {} an accelerator", p.beside)
@@ -368,9 +347,9 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
   s.summary = fmt::format("{} replica{} {}, {}{} to {} requests a second", grouped(p.replicas),
                           p.replicas == 1 ? "" : "s", on,
                           p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
-                          significant(std::ranges::min(p.rate_at), 3),
-                          significant(std::ranges::max(p.rate_at), 3));
-  if (p.serve->arrivals.visits() <= 1 && !p.windows.levels.empty() &&
+                          significant(std::ranges::min(p.job.day), 3),
+                          significant(std::ranges::max(p.job.day), 3));
+  if (p.job.serve->arrivals.visits() <= 1 && !p.windows.levels.empty() &&
       p.windows.levels.back().found > 0) {
     s.summary += fmt::format(", {} of their prompts in the prefix cache",
                              show(p.windows.levels.back().found, Unit::ratio));
@@ -380,25 +359,26 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
   add_loss(s, p);
   add_failover(s, p, over, at);
   over.add(
-      s, "availability", "share of time with enough replicas", Unit::ratio,
+      s, FigureId::availability,
       [&p, at](const Replication& r) { return carried(p, r.services[at], p.capacity, false); },
       fmt::format("each carries {} a second within the objective", significant(p.capacity, 3)));
-  over.add(s, "requests_carried", "requests that found replicas able to carry them", Unit::ratio,
+  over.add(s, FigureId::requests_carried,
            [&p, at](const Replication& r) { return carried(p, r.services[at], p.most, true); });
   const double replica_ns = static_cast<double>(p.replicas) * run.simulated.base() * 1e9;
-  over.add(s, "replicas_standing", "replicas that stand, mean", Unit::count,
-           [&p, at, replica_ns](const Replication& r) {
-             const ServiceOutcome& o = r.services[at];
-             if (p.serve->autoscale) {
-               return p.replicas * static_cast<double>(o.standing_ns) / replica_ns;
-             }
-             return p.replicas * (1 - static_cast<double>(o.down_ns) / replica_ns);
-           });
+  s.figures.push_back(
+      {.kind = FigureId::replicas, .estimate = exact(p.replicas, Basis::derived, kServePage)});
+  over.add(s, FigureId::replicas_standing, [&p, at, replica_ns](const Replication& r) {
+    const ServiceOutcome& o = r.services[at];
+    if (p.job.serve->autoscale) {
+      return p.replicas * static_cast<double>(o.standing_ns) / replica_ns;
+    }
+    return p.replicas * (1 - static_cast<double>(o.down_ns) / replica_ns);
+  });
   add_autoscale(s, p, over, at);
-  over.add(s, "replicas_lost", "replicas lost to faults", Unit::count, [at](const Replication& r) {
+  over.add(s, FigureId::replicas_lost, [at](const Replication& r) {
     return static_cast<double>(r.services[at].lost_replicas);
   });
-  const double load = std::ranges::max(p.rate_at) / p.replicas / p.capacity;
+  const double load = std::ranges::max(p.job.day) / p.replicas / p.capacity;
   if (load > 1) {
     s.limit = fmt::format("at peak each replica gets {} of what it carries within the objective",
                           show(load, Unit::ratio));
@@ -408,98 +388,95 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
 
 void tell_batch(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
   const BatchPlan& p = scenario.batches[at];
-  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
-  Section s{.layer = Layer::cluster, .name = p.label};
-  s.summary = fmt::format("an array of {} elements of {}{}", grouped(p.elements), brief(p.element),
-                          p.element > p.compute ? ", bound by its data" : "");
-  over.add(s, "runs_finished", "runs that came to their end", Unit::count,
+  if (cannot(run, Layer::cluster, p.job.label, p.job.infeasible)) return;
+  Section s{.layer = Layer::cluster, .name = p.job.label};
+  s.summary =
+      fmt::format("an array of {} elements of {}{}", grouped(p.job.elements), brief(p.element),
+                  p.element > p.job.element_compute ? ", bound by its data" : "");
+  over.add(s, FigureId::batches_finished,
            count(at, &Replication::batches, &TaskOutcome::runs_finished));
   const bool any = std::ranges::all_of(
       over.done(), [at](const Replication& r) { return r.batches[at].runs_finished > 0; });
   if (any) {
-    over.add(s, "duration", "time of one run, mean", Unit::seconds,
+    over.add(s, FigureId::duration,
              [at](const Replication& r) { return mean(r.batches[at].run_times_s); });
-    over.add(s, "duration_longest", "time of the longest run", Unit::seconds,
+    over.add(s, FigureId::duration_longest,
              [at](const Replication& r) { return std::ranges::max(r.batches[at].run_times_s); });
   }
-  if (p.bound) {
-    over.add(s, "windows_missed", fmt::format("runs that took longer than {}", brief(*p.bound)),
-             Unit::count, count(at, &Replication::batches, &TaskOutcome::windows_missed));
+  if (p.job.bound) {
+    over.add(s, FigureId::batches_late,
+             count(at, &Replication::batches, &TaskOutcome::windows_missed));
+    s.figures.back().note = brief(*p.job.bound);
   }
-  over.add(s, "stops", "elements that lost their place", Unit::count,
-           count(at, &Replication::batches, &TaskOutcome::stops));
+  over.add(s, FigureId::stops, count(at, &Replication::batches, &TaskOutcome::stops));
   add_clean(s, scenario, over, at, &Replication::batches, p.fleet);
   run.sections.push_back(std::move(s));
 }
 
 void tell_stream(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
   const StreamPlan& p = scenario.streams[at];
-  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
-  Section s{.layer = Layer::cluster, .name = p.label};
+  if (cannot(run, Layer::cluster, p.job.label, p.job.infeasible)) return;
+  Section s{.layer = Layer::cluster, .name = p.job.label};
   s.summary = p.trace.empty()
                   ? fmt::format("one job every {} on average, {} long",
-                                brief(Seconds(1 / p.rate.base())), brief(p.mean_run))
+                                brief(Seconds(1 / p.job.rate.base())), brief(p.job.mean_run))
                   : fmt::format("{} jobs of {}", grouped(static_cast<std::int64_t>(p.trace.size())),
-                                p.jobs->trace);
+                                p.job.jobs->trace);
   const auto kind = &Replication::streams;
-  over.add(s, "jobs", "jobs that came", Unit::count, count(at, kind, &TaskOutcome::submitted));
-  over.add(s, "finished", "jobs that ended", Unit::count, count(at, kind, &TaskOutcome::finished));
-  over.add(s, "mean_wait", "mean wait", Unit::seconds, wait(at, kind, 0),
-           "to the first start; of those that started");
-  over.add(s, "wait_p50", "wait, median", Unit::seconds, wait(at, kind, 0.5));
-  over.add(s, "wait_p99", "wait, p99", Unit::seconds, wait(at, kind, 0.99));
-  over.add(s, "slowdown", "slowdown, mean", Unit::factor, [at](const Replication& r) {
+  over.add(s, FigureId::jobs, count(at, kind, &TaskOutcome::submitted));
+  over.add(s, FigureId::finished, count(at, kind, &TaskOutcome::finished));
+  over.add(s, FigureId::mean_wait, wait(at, kind, 0), "to the first start; of those that started");
+  over.add(s, FigureId::wait_p50, wait(at, kind, 0.5));
+  over.add(s, FigureId::wait_p99, wait(at, kind, 0.99));
+  over.add(s, FigureId::slowdown, [at](const Replication& r) {
     return r.streams[at].slowdowns.empty() ? 1.0 : mean(r.streams[at].slowdowns);
   });
-  over.add(s, "waiting", "jobs that wait at the end", Unit::count,
-           count(at, kind, &TaskOutcome::waiting));
+  over.add(s, FigureId::waiting, count(at, kind, &TaskOutcome::waiting));
   const Of stops = count(at, kind, &TaskOutcome::stops);
   if (over.estimate(stops).high > 0) {
-    over.add(s, "stops", "jobs stopped by faults or preemption", Unit::count, stops);
+    over.add(s, FigureId::stops, stops);
   }
   add_clean(s, scenario, over, at, kind, p.fleet);
   const TaskOutcome& first = over.done().front().streams[at];
   s.limit = waits_of(first);
   const Of timed_out = count(at, kind, &TaskOutcome::timed_out);
   if (over.estimate(timed_out).high > 0) {
-    over.add(s, "timed_out", "jobs ended by the limit of their QOS", Unit::count, timed_out);
+    over.add(s, FigureId::timed_out, timed_out);
   }
   const Of rejected = count(at, kind, &TaskOutcome::rejected);
   if (over.estimate(rejected).high > 0) {
-    over.add(s, "rejected", "jobs wider than their share of the fleet, or than their QOS",
-             Unit::count, rejected);
+    over.add(s, FigureId::rejected, rejected);
   }
   run.sections.push_back(std::move(s));
 }
 
 void tell_slices(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
   const SlicePlan& p = scenario.slices[at];
-  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
+  if (cannot(run, Layer::cluster, p.job.label, p.job.infeasible)) return;
   if (over.done().front().slices[at].never_fits) {
-    run.infeasible.push_back(p.label + " never starts: it may not have one accelerator");
+    run.infeasible.push_back(p.job.label + " never starts: it may not have one accelerator");
   }
-  Section s{.layer = Layer::cluster, .name = p.label};
+  Section s{.layer = Layer::cluster, .name = p.job.label};
   s.summary = fmt::format("one slice every {} on average, for {}; {}",
-                          brief(Seconds(1 / p.rate.base())), brief(p.mean_run),
-                          p.fixed.empty() ? "accelerators are cut as jobs come"
-                                          : "accelerators are cut as the fleet says");
-  const auto add_count = [&](const char* id, const char* label, std::uint64_t SliceOutcome::* of) {
-    over.add(s, id, label, Unit::count,
-             [=](const Replication& r) { return static_cast<double>(r.slices[at].*of); });
+                          brief(Seconds(1 / p.job.rate.base())), brief(p.job.mean_run),
+                          p.job.fixed.empty() ? "accelerators are cut as jobs come"
+                                              : "accelerators are cut as the fleet says");
+  const auto add_count = [&](FigureId id, std::uint64_t SliceOutcome::* of) {
+    over.add(s, id, [=](const Replication& r) { return static_cast<double>(r.slices[at].*of); });
   };
-  add_count("jobs", "jobs that came", &SliceOutcome::submitted);
-  add_count("finished", "jobs that ended", &SliceOutcome::finished);
+  add_count(FigureId::jobs, &SliceOutcome::submitted);
+  add_count(FigureId::finished, &SliceOutcome::finished);
   const auto waits = [at](double q) {
     return [at, q](const Replication& r) {
       const std::vector<double>& all = r.slices[at].waits_s;
       return all.empty() ? 0.0 : q > 0 ? quantile(all, q) : mean(all);
     };
   };
-  over.add(s, "mean_wait", "mean wait", Unit::seconds, waits(0), "to the first start");
-  over.add(s, "wait_p99", "wait, p99", Unit::seconds, waits(0.99));
-  add_count("waiting", "jobs that wait at the end", &SliceOutcome::waiting);
+  over.add(s, FigureId::mean_wait, waits(0), "to the first start");
+  over.add(s, FigureId::wait_p99, waits(0.99));
+  add_count(FigureId::waiting, &SliceOutcome::waiting);
   const double span = run.simulated.base() * 1e9 * cluster::kMigComputeSlices;
-  over.add(s, "sliced", "accelerators that are sliced, mean", Unit::count,
+  over.add(s, FigureId::sliced,
            [=](const Replication& r) { return static_cast<double>(r.slices[at].open) / span; });
   const auto of_open = [at](GpuTime SliceOutcome::* part) {
     return [at, part](const Replication& r) {
@@ -507,10 +484,8 @@ void tell_slices(Run& run, const Scenario& scenario, const OverReplications& ove
       return o.open > 0 ? static_cast<double>(o.*part) / static_cast<double>(o.open) : 0.0;
     };
   };
-  over.add(s, "slices_used", "of their compute slices, those in use", Unit::ratio,
-           of_open(&SliceOutcome::used));
-  over.add(s, "slices_stranded", "of them, those that are free where no wanted slice fits",
-           Unit::ratio, of_open(&SliceOutcome::stranded));
+  over.add(s, FigureId::slices_used, of_open(&SliceOutcome::used));
+  over.add(s, FigureId::slices_stranded, of_open(&SliceOutcome::stranded));
   run.sections.push_back(std::move(s));
 }
 

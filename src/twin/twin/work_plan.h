@@ -9,60 +9,36 @@
 // Wrong where users are unlike each other, and where a batch's elements read unevenly.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "layers/cluster/mig.h"
-#include "model/machine/machine.h"
 #include "core/workload/job_trace.h"
+#include "model/jobs/batch_job.h"
+#include "model/jobs/queued_job.h"
 
 namespace orrery::twin {
 
 struct StreamPlan {
-  const design::Workload* workload = nullptr;
-  const design::Jobs* jobs = nullptr;
-  std::string label;
+  jobs::StreamJob job;
   std::size_t fleet = 0;
-  std::string infeasible;
   std::vector<workload::JobRecord> trace;  // empty: drawn
-  std::vector<int> sizes;
-  std::vector<double> shares;  // of the sizes, rising to 1
-  PerSecond rate;
-  Seconds mean_run;
 
-  bool feasible() const { return infeasible.empty(); }
+  bool feasible() const { return job.feasible(); }
 };
 
 // A stream of jobs that ask for a slice of an accelerator each.
 struct SlicePlan {
-  const design::Workload* workload = nullptr;
-  std::string label;
+  jobs::SliceJob job;
   std::size_t fleet = 0;
-  std::string infeasible;
-  std::vector<catalog::MigProfile> profiles;  // of the accelerator
-  std::vector<int> wanted;                    // of them, what jobs ask for
-  std::vector<double> shares;                 // rising to 1
-  cluster::MigLayout fixed;  // how the design cuts every accelerator; empty: as jobs come
-  PerSecond rate;
-  Seconds mean_run;
 
-  bool feasible() const { return infeasible.empty(); }
+  bool feasible() const { return job.feasible(); }
 };
 
 struct BatchPlan {
-  const design::Workload* workload = nullptr;
-  const design::Batch* batch = nullptr;
-  std::string label;
+  jobs::BatchJob job;
   std::size_t fleet = 0;
-  std::string infeasible;
-  int elements = 0;
-  int slots = 1;                 // of one element
-  Seconds element;               // how long one takes
-  Seconds compute;               // of it, were the data there
-  std::optional<Seconds> bound;  // of a run: its window or deadline
+  Seconds element;  // how long one takes
 
-  bool feasible() const { return infeasible.empty(); }
+  bool feasible() const { return job.feasible(); }
 };
 
 StreamPlan stream_plan(const machine::Machine& machine, const design::Workload& workload,

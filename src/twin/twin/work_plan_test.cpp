@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 
 namespace orrery::twin {
@@ -16,7 +17,7 @@ struct PlannedWork {
     d.workloads.front().task = std::move(task);
     d.workloads.front().terms = {};
     d.workloads.front().terms.name = "work";
-    m = build_machine(std::move(d), machine::known());
+    m = jobs::build_machine(std::move(d), machine::known());
     m.fleets[0].node.cores = 16;
     m.fleets[0].node.memory = gigabytes(64);
     workload = m.design().workloads.front();
@@ -40,52 +41,52 @@ TEST(WorkPlan, a_batch_on_cores_fills_hosts_with_tasks) {
   PlannedWork w(design::Batch{.core_hours = 100, .tasks = 50, .memory = gigabytes(8)});
   auto& b = w.task<design::Batch>();
   BatchPlan p = w.batch();
-  EXPECT_TRUE(p.feasible()) << p.infeasible;
-  EXPECT_EQ(p.label, "work");
-  EXPECT_EQ(p.elements, 7) << "8 on a host by memory";
-  EXPECT_EQ(p.slots, 8) << "all of a host";
-  EXPECT_EQ(p.compute, hours(2));
+  EXPECT_TRUE(p.feasible()) << p.job.infeasible;
+  EXPECT_EQ(p.job.label, "work");
+  EXPECT_EQ(p.job.elements, 7) << "8 on a host by memory";
+  EXPECT_EQ(p.job.slots, 8) << "all of a host";
+  EXPECT_EQ(p.job.element_compute, hours(2));
   EXPECT_EQ(p.element, hours(2));
-  EXPECT_FALSE(p.bound);
+  EXPECT_FALSE(p.job.bound);
   b.memory.reset();
-  EXPECT_EQ(w.batch().elements, 4) << "16 by cores";
+  EXPECT_EQ(w.batch().job.elements, 4) << "16 by cores";
   b.memory = gigabytes(1000);
-  EXPECT_EQ(w.batch().elements, 50) << "one at the least";
+  EXPECT_EQ(w.batch().job.elements, 50) << "one at the least";
   b.memory = gigabytes(1);
-  EXPECT_EQ(w.batch().elements, 4) << "no more than cores";
+  EXPECT_EQ(w.batch().job.elements, 4) << "no more than cores";
   w.fleet().node.memory.reset();
   w.fleet().node.cores.reset();
   b.tasks = 200;
-  EXPECT_EQ(w.batch().elements, 4) << "64 cores where nothing is said";
+  EXPECT_EQ(w.batch().job.elements, 4) << "64 cores where nothing is said";
   w.fleet().accelerators_per_host = 0;
-  EXPECT_EQ(w.batch().slots, 1);
+  EXPECT_EQ(w.batch().job.slots, 1);
   b.tasks = 0;
-  EXPECT_EQ(w.batch().elements, 1);
-  EXPECT_EQ(w.batch().compute, hours(100));
+  EXPECT_EQ(w.batch().job.elements, 1);
+  EXPECT_EQ(w.batch().job.element_compute, hours(100));
 }
 
 TEST(WorkPlan, an_array_of_very_many_is_told_in_larger_elements) {
   PlannedWork w(design::Batch{.core_hours = 131072, .tasks = 4096 * 16});
-  EXPECT_EQ(w.batch().elements, 4096);
-  EXPECT_EQ(w.batch().compute, hours(2));
+  EXPECT_EQ(w.batch().job.elements, 4096);
+  EXPECT_EQ(w.batch().job.element_compute, hours(2));
   w.task<design::Batch>().tasks = 4096 * 16 + 1;
-  EXPECT_EQ(w.batch().elements, 2049) << "4,097 in two rounds";
-  EXPECT_NEAR(w.batch().compute.base(), 131072 / 65537.0 * 2 * 3600, 1e-9);
+  EXPECT_EQ(w.batch().job.elements, 2049) << "4,097 in two rounds";
+  EXPECT_NEAR(w.batch().job.element_compute.base(), 131072 / 65537.0 * 2 * 3600, 1e-9);
 }
 
 TEST(WorkPlan, a_batch_on_accelerators_takes_as_many_as_it_has_tasks) {
   PlannedWork w(design::Batch{.accelerator_hours = 64, .tasks = 20});
   BatchPlan p = w.batch();
-  EXPECT_EQ(p.elements, 3);
-  EXPECT_EQ(p.slots, 8);
-  EXPECT_NEAR(p.compute.base(), 3.2 * 3600, 1e-9);
+  EXPECT_EQ(p.job.elements, 3);
+  EXPECT_EQ(p.job.slots, 8);
+  EXPECT_NEAR(p.job.element_compute.base(), 3.2 * 3600, 1e-9);
   w.task<design::Batch>().tasks = 5;
-  EXPECT_EQ(w.batch().elements, 1);
-  EXPECT_EQ(w.batch().slots, 5);
+  EXPECT_EQ(w.batch().job.elements, 1);
+  EXPECT_EQ(w.batch().job.slots, 5);
   w.fleet().accelerators_per_host = 0;
-  EXPECT_EQ(w.batch().infeasible, "accelerator hours on a fleet without accelerators");
+  EXPECT_EQ(w.batch().job.infeasible, "accelerator hours on a fleet without accelerators");
   w.workload.terms.fleet = "nobody";
-  EXPECT_EQ(w.batch().infeasible, "no fleet to run on");
+  EXPECT_EQ(w.batch().job.infeasible, "no fleet to run on");
 }
 
 // Seven elements of 2 h, three hosts at once: each has a third of 160 and 80 GB/s.
@@ -98,7 +99,7 @@ TEST(WorkPlan, a_batch_shares_its_tier_evenly) {
   EXPECT_EQ(w.batch().element, hours(2)) << "of no tier";
   b.dataset.tier = "hot";
   EXPECT_NEAR(w.batch().element.base(), 4e15 / 160e9 * 3 / 7, 1e-6);
-  EXPECT_EQ(w.batch().compute, hours(2));
+  EXPECT_EQ(w.batch().job.element_compute, hours(2));
   b.output = petabytes(3);
   EXPECT_NEAR(w.batch().element.base(), 3e15 / 80e9 * 3 / 7, 1e-6);
   b.output.reset();
@@ -118,15 +119,15 @@ TEST(WorkPlan, a_batch_is_bound_by_its_window_or_deadline) {
   PlannedWork w(design::Batch{.core_hours = 100});
   auto& b = w.task<design::Batch>();
   b.repeat = design::Recurrence{.every = hours(24)};
-  EXPECT_EQ(w.batch().bound, hours(24));
+  EXPECT_EQ(w.batch().job.bound, hours(24));
   b.repeat->window = hours(6);
-  EXPECT_EQ(w.batch().bound, hours(6));
+  EXPECT_EQ(w.batch().job.bound, hours(6));
   b.deadline = hours(4);
-  EXPECT_EQ(w.batch().bound, hours(4));
+  EXPECT_EQ(w.batch().job.bound, hours(4));
   b.deadline = hours(9);
-  EXPECT_EQ(w.batch().bound, hours(6));
+  EXPECT_EQ(w.batch().job.bound, hours(6));
   b.repeat.reset();
-  EXPECT_EQ(w.batch().bound, hours(9));
+  EXPECT_EQ(w.batch().job.bound, hours(9));
 }
 
 TEST(WorkPlan, a_stream_has_widths_by_their_weights) {
@@ -134,29 +135,29 @@ TEST(WorkPlan, a_stream_has_widths_by_their_weights) {
   jobs.sizes = {1, 4, 8};
   PlannedWork w(jobs);
   StreamPlan p = w.stream();
-  ASSERT_TRUE(p.feasible()) << p.infeasible;
-  EXPECT_EQ(p.sizes, (std::vector<int>{1, 4, 8}));
-  ASSERT_EQ(p.shares.size(), 3u);
-  EXPECT_NEAR(p.shares[0], 1 / 1.375, 1e-12) << "as 1 / size";
-  EXPECT_NEAR(p.shares[1], 1.25 / 1.375, 1e-12);
-  EXPECT_NEAR(p.shares[2], 1, 1e-12);
-  EXPECT_EQ(p.rate, PerSecond(0.25));
-  EXPECT_EQ(p.mean_run, hours(3));
+  ASSERT_TRUE(p.feasible()) << p.job.infeasible;
+  EXPECT_EQ(p.job.sizes, (std::vector<int>{1, 4, 8}));
+  ASSERT_EQ(p.job.shares.size(), 3u);
+  EXPECT_NEAR(p.job.shares[0], 1 / 1.375, 1e-12) << "as 1 / size";
+  EXPECT_NEAR(p.job.shares[1], 1.25 / 1.375, 1e-12);
+  EXPECT_NEAR(p.job.shares[2], 1, 1e-12);
+  EXPECT_EQ(p.job.rate, PerSecond(0.25));
+  EXPECT_EQ(p.job.mean_run, hours(3));
   w.task<design::Jobs>().weights = {2, 1};
   p = w.stream();
-  EXPECT_NEAR(p.shares[0], 2 / 3.125, 1e-12);
-  EXPECT_NEAR(p.shares[1], 3 / 3.125, 1e-12);
+  EXPECT_NEAR(p.job.shares[0], 2 / 3.125, 1e-12);
+  EXPECT_NEAR(p.job.shares[1], 3 / 3.125, 1e-12);
   w.task<design::Jobs>().weights = {0, 0, 0};
-  EXPECT_EQ(w.stream().shares, (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(w.stream().job.shares, (std::vector<double>{1, 1, 1}));
   const std::string missing = "a stream needs `rate` and `mean_duration`, or a trace";
   w.task<design::Jobs>().sizes.clear();
-  EXPECT_EQ(w.stream().infeasible, missing);
+  EXPECT_EQ(w.stream().job.infeasible, missing);
   w.task<design::Jobs>() = {.rate = PerSecond(1)};
-  EXPECT_EQ(w.stream().infeasible, missing);
+  EXPECT_EQ(w.stream().job.infeasible, missing);
   w.task<design::Jobs>() = {.mean_duration = hours(1)};
-  EXPECT_EQ(w.stream().infeasible, missing);
+  EXPECT_EQ(w.stream().job.infeasible, missing);
   w.workload.terms.fleet = "nobody";
-  EXPECT_EQ(w.stream().infeasible, "no fleet to run on");
+  EXPECT_EQ(w.stream().job.infeasible, "no fleet to run on");
 }
 
 TEST(WorkPlan, a_stream_of_a_trace_is_the_trace) {
@@ -164,20 +165,19 @@ TEST(WorkPlan, a_stream_of_a_trace_is_the_trace) {
   const auto text = [](std::string what) {
     return [what](std::string_view) -> Result<std::string> { return what; };
   };
-  EXPECT_EQ(w.stream().infeasible, "its trace jobs.csv cannot be read here");
+  EXPECT_EQ(w.stream().job.infeasible, "its trace jobs.csv cannot be read here");
   const auto lost = [](std::string_view) -> Result<std::string> {
     return std::unexpected(Diagnostics{});
   };
-  EXPECT_EQ(w.stream(lost).infeasible, "its trace jobs.csv cannot be read");
-  EXPECT_EQ(w.stream(text("submit,run,gpus\n")).infeasible,
+  EXPECT_EQ(w.stream(lost).job.infeasible, "its trace jobs.csv cannot be read");
+  EXPECT_EQ(w.stream(text("submit,run,gpus\n")).job.infeasible,
             "no job with GPUs and a run time in this trace");
-  EXPECT_NE(w.stream(text("submit,run,gpus\n0,x,1\n")).infeasible, "");
+  EXPECT_NE(w.stream(text("submit,run,gpus\n0,x,1\n")).job.infeasible, "");
   const StreamPlan p = w.stream(text("submit,run,gpus\n5,100,8\n25,50,2\n"));
-  EXPECT_EQ(p.infeasible, "");
+  EXPECT_EQ(p.job.infeasible, "");
   ASSERT_EQ(p.trace.size(), 2u);
   EXPECT_EQ(p.trace[0].gpus, 8);
   EXPECT_EQ(p.trace[1].submit, seconds(20));
-  EXPECT_TRUE(p.sizes.empty());
 }
 
 TEST(WorkPlan, slices_are_wanted_as_often_as_is_said) {
@@ -185,35 +185,36 @@ TEST(WorkPlan, slices_are_wanted_as_often_as_is_said) {
   jobs.mig = {{"1g.18gb", 3}, {"2g.35gb", 1}};
   PlannedWork w(jobs, "dgx-h200");
   SlicePlan p = w.slices();
-  ASSERT_TRUE(p.feasible()) << p.infeasible;
-  ASSERT_EQ(p.wanted.size(), 2u);
-  EXPECT_EQ(p.profiles[static_cast<std::size_t>(p.wanted[0])].profile, "1g.18gb");
-  EXPECT_EQ(p.profiles[static_cast<std::size_t>(p.wanted[1])].profile, "2g.35gb");
-  EXPECT_EQ(p.shares, (std::vector<double>{0.75, 1}));
-  EXPECT_TRUE(p.fixed.empty());
-  EXPECT_EQ(p.rate, PerSecond(0.5));
-  EXPECT_EQ(p.mean_run, hours(2));
+  ASSERT_TRUE(p.feasible()) << p.job.infeasible;
+  ASSERT_EQ(p.job.wanted.size(), 2u);
+  EXPECT_EQ(p.job.profiles[static_cast<std::size_t>(p.job.wanted[0])].profile, "1g.18gb");
+  EXPECT_EQ(p.job.profiles[static_cast<std::size_t>(p.job.wanted[1])].profile, "2g.35gb");
+  EXPECT_EQ(p.job.shares, (std::vector<double>{0.75, 1}));
+  EXPECT_TRUE(p.job.fixed.empty());
+  EXPECT_EQ(p.job.rate, PerSecond(0.5));
+  EXPECT_EQ(p.job.mean_run, hours(2));
   design::Fleet cut = *w.fleet().fleet;
   w.fleet().fleet = &cut;
   cut.mig = {{"1g.18gb", 3}, {"2g.35gb", 2}};
   p = w.slices();
-  EXPECT_TRUE(p.feasible()) << p.infeasible;
-  EXPECT_EQ(p.fixed.size(), 5u);
+  EXPECT_TRUE(p.feasible()) << p.job.infeasible;
+  EXPECT_EQ(p.job.fixed.size(), 5u);
   cut.mig = {{"1g.18gb", 7}};
-  EXPECT_EQ(w.slices().infeasible, "its jobs ask for a slice that the fleet's `mig` does not cut");
+  EXPECT_EQ(w.slices().job.infeasible,
+            "its jobs ask for a slice that the fleet's `mig` does not cut");
   cut.mig = {{"1g.18gb", 1}, {"2g.35gb", 4}};
-  EXPECT_EQ(w.slices().infeasible, "the fleet's `mig` slices do not fit one accelerator");
+  EXPECT_EQ(w.slices().job.infeasible, "the fleet's `mig` slices do not fit one accelerator");
   cut.mig.clear();
   w.task<design::Jobs>().rate.reset();
-  EXPECT_EQ(w.slices().infeasible, "jobs of slices need `rate` and `mean_duration`");
+  EXPECT_EQ(w.slices().job.infeasible, "jobs of slices need `rate` and `mean_duration`");
   w.task<design::Jobs>().rate = PerSecond(1);
   w.task<design::Jobs>().mean_duration.reset();
-  EXPECT_EQ(w.slices().infeasible, "jobs of slices need `rate` and `mean_duration`");
+  EXPECT_EQ(w.slices().job.infeasible, "jobs of slices need `rate` and `mean_duration`");
   w.task<design::Jobs>().mean_duration = hours(1);
   w.task<design::Jobs>().mig = {{"1g.18gb", 0}};
-  EXPECT_NE(w.slices().infeasible, "");
+  EXPECT_NE(w.slices().job.infeasible, "");
   w.fleet().node.accelerator = nullptr;
-  EXPECT_EQ(w.slices().infeasible, "no fleet with accelerators to run on");
+  EXPECT_EQ(w.slices().job.infeasible, "no fleet with accelerators to run on");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/base/math.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/site_load.h"
 #include "twin/twin/host_lives.h"
 #include "twin/twin/pipeline_process.h"
@@ -21,8 +22,7 @@
 namespace orrery::twin {
 namespace {
 
-// Slurm's PriorityCalcPeriod.
-constexpr Seconds kRankPeriod = minutes(5);
+using figures::assumptions::kRankPeriod;
 constexpr std::int64_t kHourNs = 3'600'000'000'000;
 
 // The fleet's true rate over the published one: a split log-normal with p10 and p90 at its range.
@@ -76,12 +76,12 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
     pipeline_ = std::make_unique<PipelineProcess>(*this);
   }
   // What is there all the time asks first.
-  for (const ServicePlan& s : scenario.services) add_process(services_, s);
+  for (const ServicePlan& s : scenario.services) add_process(services_, s, *s.job.workload);
   regions_ = std::make_unique<ServiceRegions>(*this);
-  for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
-  for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
-  for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
-  for (const SlicePlan& s : scenario.slices) add_process(slices_, s);
+  for (const jobs::TrainJob& t : scenario.trains) add_process(trains_, t, *t.workload);
+  for (const BatchPlan& b : scenario.batches) add_process(batches_, b, *b.job.workload);
+  for (const StreamPlan& s : scenario.streams) add_process(streams_, s, *s.job.workload);
+  for (const SlicePlan& s : scenario.slices) add_process(slices_, s, *s.job.workload);
 }
 
 // A site whose power or PUE is not known admits all.
@@ -104,9 +104,10 @@ void World::measure_rooms() {
 }
 
 template <class T, class Plan>
-void World::add_process(std::vector<const T*>& kind, const Plan& plan) {
+void World::add_process(std::vector<const T*>& kind, const Plan& plan,
+                        const design::Workload& workload) {
   auto process = make_process(*this, plan, processes_.size());
-  if (pipeline_ && plan.feasible()) pipeline_->add_process(processes_.size(), *plan.workload);
+  if (pipeline_ && plan.feasible()) pipeline_->add_process(processes_.size(), workload);
   kind.push_back(process.get());
   processes_.push_back(std::move(process));
 }

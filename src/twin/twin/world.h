@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "layers/failure/recovery_desk.h"
 #include "core/sim/kernel.h"
+#include "layers/failure/recovery_desk.h"
 #include "twin/twin/fleet_state.h"
 #include "twin/twin/recorder.h"
 
@@ -150,7 +150,7 @@ class World final : public sim::EventHandler {
   enum Kind : std::uint32_t { kSeen, kRank };
 
   template <class T, class Plan>
-  void add_process(std::vector<const T*>& kind, const Plan& plan);
+  void add_process(std::vector<const T*>& kind, const Plan& plan, const design::Workload& workload);
   void measure_rooms();
   void meter(std::size_t site, Watts delta, Watts highest_delta);
   void recount(FleetState& fleet, std::size_t number);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/jobs/build_machine.h"
 #include "twin/twin/host_lives.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/shared_lives.h"
@@ -202,7 +203,7 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
   for (int i = 0; i < 16; ++i) {
     SCOPED_TRACE(i);
     const design::Design d = any_work(random);
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     const Seconds horizon = days(0.5 + 2 * random.uniform());
     const Scenario scenario = scenario_of(m, horizon);
     Recorder recorder(sim::SimTime::from(horizon), 100);
@@ -283,7 +284,7 @@ TEST(World, work_that_a_silent_fault_spoilt_is_booked_as_lost) {
   train_of(d).batch = 768;
   train_of(d).tokens = 1e15;
   train_of(d).checkpoint->every = minutes(5);
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, hours(8));
   World world(scenario, 5, true, nullptr);
   const SilentThenFound faults(world);
@@ -328,7 +329,8 @@ class OneHostDies final : public sim::EventHandler {
 };
 
 JobOutcome outcome_of_one_loss(std::optional<int> min_replicas, Seconds repair) {
-  const machine::Machine m = build_machine(eight_replicas(min_replicas, repair), machine::known());
+  const machine::Machine m =
+      jobs::build_machine(eight_replicas(min_replicas, repair), machine::known());
   const Scenario scenario = scenario_of(m, hours(104));
   EXPECT_EQ(scenario.trains.front().infeasible, "");
   World world(scenario, 5, true, nullptr);
@@ -348,16 +350,16 @@ TEST(World, a_run_that_may_shrink_is_cut_into_whole_hosts) {
   const auto job = [](int tp, int pp, int dp, int min_replicas) {
     design::Design d = eight_replicas(min_replicas, hours(1));
     train_of(d).layout = design::Layout{.tp = tp, .pp = pp, .dp = dp};
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     return scenario_of(m, hours(1)).trains.front();
   };
-  const machine::TrainJob wide = job(8, 2, 4, 2);
+  const jobs::TrainJob wide = job(8, 2, 4, 2);
   EXPECT_EQ(wide.elastic->unit_hosts, 2);
   EXPECT_EQ(wide.elastic->units, 4);
   EXPECT_EQ(wide.elastic->lost_with(1), 0.25);
   EXPECT_EQ(wide.elastic->lost_with(3), 0.5);
   EXPECT_EQ(wide.elastic->lost_with(5), 1);  // one replica is left, and it wants two
-  const machine::TrainJob narrow = job(2, 1, 32, 9);
+  const jobs::TrainJob narrow = job(2, 1, 32, 9);
   EXPECT_EQ(narrow.elastic->unit_hosts, 1);
   EXPECT_EQ(narrow.elastic->least, 3);  // four a host
   EXPECT_NE(job(8, 1, 8, 9).infeasible.find("min_replicas is 9, and its layout has 8"),
@@ -475,7 +477,7 @@ PowerRun behind_feed(Watts feed, bool power_aware) {
   jobs.sizes = {64};
   d.workloads.resize(1);
   d.workloads.front() = {.terms = {.name = "users"}, .task = jobs};
-  const machine::Machine m = build_machine(d, machine::known());
+  const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, days(4));
   World world(scenario, 5, true, nullptr);
   world.run({});
@@ -505,7 +507,7 @@ TEST(World, a_spot_host_that_is_announced_costs_less_work) {
     design::Design d = sample_design();
     train_of(d).tokens = 1e15;
     train_of(d).checkpoint->every = hours(3);
-    const machine::Machine m = build_machine(d, machine::known());
+    const machine::Machine m = jobs::build_machine(d, machine::known());
     Scenario scenario = scenario_of(m, days(30));
     machine::FailureSource spot = *scenario.fleets.front().failures;
     spot.spot = 1.0 / days(60);

@@ -32,10 +32,10 @@ struct TimedZones : TimedWorld {
       ServicePlan& p = scenario.services[z];
       p.slots = 8;
       p.replicas = p.least = 1;
-      p.start = seconds(50);
+      p.job.start = seconds(50);
       p.most = 10;
       p.capacity = z == 0 ? 8 : capacity_there;
-      p.rate_at.fill(z == 0 ? 3 : 4);
+      p.job.day.fill(z == 0 ? 3 : 4);
       p.windows.levels = {{.rate = 4, .busy = 0.5, .stay = 3}};
       ZoneFailover f;
       f.region = {.ways = {{.to = 1 - z, .round_trip = 0.05}}, .after = after};
@@ -89,7 +89,7 @@ TEST(ZonesTimed, a_zone_that_comes_back_in_time_sends_nobody) {
 // In the second hour more come than it carries: what is over goes where there is room.
 TEST(ZonesTimed, a_busy_hour_sends_what_is_over_its_capacity) {
   TimedZones t(hours(2));
-  t.scenario.services[0].rate_at[1] = 9.5;
+  t.scenario.services[0].job.day[1] = 9.5;
   t.run();
   const auto& here = t.world->services()[0]->outcome().time_ns;
   const auto& there = t.world->services()[1]->outcome().time_ns;

@@ -1,0 +1,21 @@
+// What is said of a part of a machine: figures under a name, and the limit that binds there. The
+// review says it in closed form, a run in simulated time; both in these words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/figures/figure.h"
+
+namespace orrery::figures {
+
+// What a section is about: a workload, a network, a tier, or the whole layer (empty name).
+struct Section {
+  Layer layer = Layer::compute;
+  std::string name;
+  std::string summary;          // one line: "127 x dgx-h100, tp 8 pp 1 dp 126"
+  std::vector<Figure> figures;  // of the section's layer
+  std::string limit;            // what binds here: "matrix work, 71 % of the step"
+};
+
+}  // namespace orrery::figures

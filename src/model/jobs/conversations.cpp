@@ -1,0 +1,62 @@
+#include "model/jobs/conversations.h"
+
+#include <algorithm>
+
+#include "model/jobs/request_shape.h"
+
+namespace orrery::jobs {
+namespace {
+
+constexpr int kTalkRounds = 4;  // what is found and what is carried settle within
+
+serving::TalkCase talk_of(const design::Serve& serve) {
+  const ServeLengths l = lengths_of(serve);
+  serving::TalkCase talk{.turns = serve.arrivals.visits(),
+                         .think = serve.arrivals.pause().base(),
+                         .prompt = serving::mean_length(l.prompt),
+                         .output = serving::mean_length(l.output),
+                         .at_home = serve.router == catalog::ServeRouter::session ||
+                                    serve.router == catalog::ServeRouter::prefix};
+  if (l.later) talk.later = serving::mean_length(*l.later);
+  return talk;
+}
+
+}  // namespace
+
+void add_history(serving::RequestShape& r, const design::Serve& serve) {
+  if (serve.arrivals.visits() <= 1) return;
+  const serving::TalkCase talk = talk_of(serve);
+  const double fresh = talk_fresh(talk);
+  const double history = talk_history(talk);
+  r.input = fresh + history;
+  if (!serve.prefix_cache) {
+    // The last turn of a talk is its longest.
+    r.input_p99 = std::max(r.input_p99, fresh) + 2 * history;
+    return;
+  }
+  const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
+  r.cached_share = (system + history) / r.input;
+  // What is computed varies as what is new does.
+  r.input_p99 *= r.input / fresh;
+}
+
+void settle_talks(serving::RequestShape& r, const design::Serve& serve,
+                  const serving::Replica& replica, const serving::ServingCosts& costs,
+                  const TalkAsk& ask) {
+  if (serve.arrivals.visits() <= 1 || !serve.prefix_cache) return;
+  serving::TalkCase talk = talk_of(serve);
+  talk.tokens = replica.memory.kv_tokens;
+  const double history = talk_history(talk);
+  const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
+  for (int round = 0; round < kTalkRounds; ++round) {
+    const serving::ServingPoint most = capacity(replica, r, ask.target, costs);
+    if (most.concurrency < 1) return;
+    talk.replicas = ask.replicas.value_or(
+        std::max(1.0, serving::replicas_needed(ask.peak, most.requests, ask.load)));
+    talk.rate = std::min((ask.peak / talk.replicas).base(), most.requests.base());
+    talk.stay = (most.ttft + most.tpot * (r.output - 1)).base();
+    r.cached_share = (system + talk_found(talk) * history) / r.input;
+  }
+}
+
+}  // namespace orrery::jobs

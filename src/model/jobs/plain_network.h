@@ -1,0 +1,15 @@
+// What a network that is no transformer reaches on one device of a fleet, or on its slice: a share
+// of the 16-bit peak (docs/models/plain-network.md).
+#pragma once
+
+#include <optional>
+
+#include "model/machine/machine.h"
+
+namespace orrery::jobs {
+
+// Returns nothing for a device without 16-bit products.
+std::optional<FlopsPerSecond> plain_rate(const machine::Machine& machine,
+                                         const machine::Fleet& fleet);
+
+}  // namespace orrery::jobs

@@ -1,0 +1,246 @@
+#include "model/jobs/predict_training.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/workload/model_math.h"
+#include "model/machine/known_fixture.h"
+
+namespace orrery::jobs {
+namespace {
+
+TrainingQuery llama70b() {
+  TrainingQuery q;
+  q.model = *machine::known().catalog().model("llama-3-70b");
+  q.accelerator = machine::known().catalog().accelerator("h100-sxm");
+  q.gpus = 64;
+  q.nic = gbits_per_s(400);
+  q.sequence = 8192;
+  q.batch = 256;
+  q.framework = "megatron-bridge";
+  q.release = "26.04";
+  return q;
+}
+
+// Experts that learnt whom to serve are a little unequal; forced ones and dense models are not.
+TEST(PredictTraining, LearntExpertsAreUnequal) {
+  TrainingQuery q = llama70b();
+  EXPECT_EQ(job_of(q).imbalance, 1);
+  q.model = *machine::known().catalog().model("mixtral-8x7b");
+  EXPECT_EQ(job_of(q).imbalance, 1.15);
+  q.balanced_experts = true;
+  EXPECT_EQ(job_of(q).imbalance, 1);
+  EXPECT_EQ(job_of(q).gpus, 64);
+  EXPECT_EQ(job_of(q).batch, 256);
+  EXPECT_EQ(job_of(q).sequence, 8192);
+  EXPECT_EQ(job_of(q).scaleup, 8) << "the accelerator's own";
+  q.scaleup = 4;
+  EXPECT_EQ(job_of(q).scaleup, 4);
+}
+
+TEST(PredictTraining, OpenLayoutsAreChosenAndFit) {
+  const auto p = predict_training(machine::known(), llama70b());
+  ASSERT_TRUE(p);
+  EXPECT_TRUE(p->layout_chosen);
+  EXPECT_TRUE(p->fits);
+  EXPECT_LE(p->memory.peak, p->memory_limit);
+  EXPECT_GT(p->counts.evaluated, 0);
+  EXPECT_GT(p->mfu, 0.25);
+  EXPECT_LT(p->mfu, 0.65);
+  const double sum = std::accumulate(p->step.parts.begin(), p->step.parts.end(), 0.0);
+  EXPECT_NEAR(sum / p->step.seconds, 1, 1e-9);
+  EXPECT_LT(p->step_time_s.low, p->step_time_s.value);
+  EXPECT_GT(p->step_time_s.high, p->step_time_s.value);
+}
+
+TEST(PredictTraining, MoreOfAnyResourceNeverSlowsTheBestLayout) {
+  const TrainingQuery q = llama70b();
+  const double base = predict_training(machine::known(), q)->step.seconds;
+  catalog::Accelerator faster = *q.accelerator;
+  faster.memory_bandwidth *= 1.5;
+  faster.memory *= 1.2;
+  TrainingQuery better = q;
+  better.accelerator = &faster;
+  EXPECT_LE(predict_training(machine::known(), better)->step.seconds, base);
+  better = q;
+  better.nic = q.nic * 2;
+  EXPECT_LE(predict_training(machine::known(), better)->step.seconds, base);
+}
+
+TEST(PredictTraining, RefusesWhatCannotBeWithAReason) {
+  TrainingQuery q = llama70b();
+  q.accelerator = machine::known().catalog().accelerator("a100-80-sxm");
+  q.precision = catalog::Precision::fp8;
+  EXPECT_FALSE(predict_training(machine::known(), q));
+  q = llama70b();
+  q.model.state_space_layers = 10;  // of a scan whose shape is not told
+  EXPECT_FALSE(predict_training(machine::known(), q));
+  for (const auto precision : {catalog::Precision::fp32, catalog::Precision::tf32,
+                               catalog::Precision::int8, catalog::Precision::int4}) {
+    q = llama70b();
+    q.precision = precision;
+    EXPECT_FALSE(predict_training(machine::known(), q)) << to_text(precision);
+  }
+  q = llama70b();
+  q.layout = {.tp = 7, .pp = 1, .vp = 1, .cp = 1, .ep = 1, .microbatch = 1};
+  const auto refused = predict_training(machine::known(), q);
+  ASSERT_FALSE(refused);
+  EXPECT_FALSE(refused.error().front().what.empty());
+}
+
+TEST(PredictTraining, IntervalsWidenWithWhatIsNotKnown) {
+  TrainingQuery q = llama70b();
+  const auto width = [](const TrainingQuery& query) {
+    const Estimate e = predict_training(machine::known(), query)->step_time_s;
+    return e.high / e.low;
+  };
+  q.layout = {.tp = 4, .pp = 8, .vp = 5, .cp = 1, .ep = 1, .microbatch = 1};
+  const double published = width(q);
+  q.release = "99.01";
+  const double new_release = width(q);
+  EXPECT_GT(new_release, published);
+  q.framework = "never-heard-of";
+  EXPECT_GT(width(q), new_release);
+  q = llama70b();
+  q.layout = {.tp = 4, .pp = 8, .vp = 5, .cp = 1, .ep = 1, .microbatch = 1};
+  q.accelerator = machine::known().catalog().accelerator("mi300x");
+  EXPECT_GT(width(q), published);
+}
+
+TEST(PredictTraining, PowerIsBetweenIdleAndTheLimit) {
+  const auto p = predict_training(machine::known(), llama70b());
+  EXPECT_GT(p->watts.value, 300);
+  EXPECT_LE(p->watts.value, 705);
+  EXPECT_NEAR(p->energy_per_step.base(), p->watts.value * p->step.seconds * 64, 1);
+}
+
+// Published sizes: 31.6 B with 3.6 B active, 120.6 B, and 35 B.
+TEST(PredictTraining, HybridsHaveTheirPublishedSize) {
+  const auto billions = [](std::string_view id) {
+    return workload::count_parameters(*machine::known().catalog().model(id)).total / 1e9;
+  };
+  EXPECT_NEAR(billions("nemotron-3-nano-30b-a3b"), 31.6, 0.6);
+  EXPECT_NEAR(billions("nemotron-3-super-120b-a12b"), 122, 5);
+  EXPECT_NEAR(billions("qwen3.5-35b-a3b"), 35, 1.5);
+}
+
+// Two predictions of a hybrid each pass an attention layer, an expert layer and the head, in 16
+// bits.
+TEST(PredictTraining, PredictionModulesOfHybridsCost) {
+  TrainingQuery q = llama70b();
+  q.model = *machine::known().catalog().model("nemotron-3-super-120b-a12b");
+  q.accelerator = machine::known().catalog().accelerator("gb300");
+  q.precision = catalog::Precision::mxfp8;
+  q.layout = {.tp = 1, .pp = 1, .vp = 1, .cp = 1, .ep = 64, .microbatch = 1};
+  q.batch = 512;
+  q.scaleup = 72;
+  q.train_mtp = true;
+  const double with = predict_training(machine::known(), q)->step.seconds;
+  q.train_mtp = false;
+  const double without = predict_training(machine::known(), q)->step.seconds;
+  EXPECT_GT(with / without, 1.05);
+  EXPECT_LT(with / without, 1.2);
+  // NVFP4 of hybrids leaves much in wider formats: it gains less than its products would.
+  q.precision = catalog::Precision::nvfp4;
+  const double narrow = predict_training(machine::known(), q)->step.seconds;
+  EXPECT_LT(narrow, 1.02 * without);
+  EXPECT_GT(narrow, 0.85 * without);
+}
+
+// The best of many layouts is no better known than it deserves: its interval leans to the slow
+// side.
+TEST(PredictTraining, AChosenLayoutCarriesAWinnersTerm) {
+  TrainingQuery q = llama70b();
+  const auto chosen = predict_training(machine::known(), q);
+  ASSERT_TRUE(chosen);
+  const training::Layout& l = chosen->layout;
+  q.layout = {
+      .tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.microbatch};
+  q.layout.sharding = l.sharding;
+  q.layout.recompute = l.recompute;
+  const auto given = predict_training(machine::known(), q);
+  ASSERT_TRUE(given);
+  const auto slow = [](const Estimate& e) { return e.high / e.value; };
+  const auto fast = [](const Estimate& e) { return e.value / e.low; };
+  EXPECT_GT(slow(chosen->step_time_s), slow(given->step_time_s) * 1.015);
+  EXPECT_LT(fast(chosen->step_time_s), slow(chosen->step_time_s));
+}
+
+// 92 layers on 4 stages leave 23 a stage, which no usual number of chunks divides.
+TEST(PredictTraining, StagesThatNoUsualNumberDividesAreCutAllTheSame) {
+  TrainingQuery q = llama70b();
+  q.model.layers = 92;
+  q.layout = {.tp = 8, .pp = 4};
+  const auto most = [&] { return std::ranges::max(space_of(q, job_of(q)).vp); };
+  EXPECT_EQ(most(), 23);
+  q.model.layers = 96;
+  EXPECT_EQ(most(), 8);
+  q.layout.pp.reset();
+  q.model.layers = 92;
+  EXPECT_EQ(most(), 4);
+}
+
+// Sums of whole gradients send them there and back: 10 bytes a parameter with the gathers, not 6,
+// in fewer steps.
+TEST(PredictTraining, WholeGradientsTravelLongerThanShares) {
+  TrainingQuery q = llama70b();
+  q.framework = "megatron-deepspeed";
+  q.accelerator = machine::known().catalog().accelerator("a100-80-sxm");
+  const training::TrainingJob job = job_of(q);
+  const machine::Costs costs = training_costs(machine::known(), q);
+  const training::Layout l{.tp = 4, .pp = 2, .dp = 8};
+  training::FrameworkModel f = framework_of(machine::known(), q);
+  training::StepScratch scratch;
+  const auto exposed = [&] {
+    return estimate_step(job, l, f, training_source(costs), scratch).part(training::StepPhase::dp);
+  };
+  ASSERT_TRUE(f.reduces_whole);
+  const double whole = exposed();
+  f.reduces_whole = false;
+  EXPECT_GT(whole, 1.3 * exposed());
+  EXPECT_LT(whole, 1.7 * exposed());
+}
+
+// The name of a family has outlived its software: on newer accelerators its successor is meant,
+// and a release that no row is of is like the one next to it.
+TEST(PredictTraining, FamiliesHaveAnEra) {
+  TrainingQuery q = llama70b();
+  q.framework = "megatron-lm";
+  q.accelerator = machine::known().catalog().accelerator("a100-80-sxm");
+  EXPECT_FALSE(framework_of(machine::known(), q).style.fused_attention);
+  q.accelerator = machine::known().catalog().accelerator("h100-sxm");
+  EXPECT_TRUE(framework_of(machine::known(), q).style.fused_attention);
+  // What stands in for a name is not what was measured under it.
+  const auto seen = unseen_in(machine::known(), q);
+  EXPECT_NE(std::ranges::find(seen, training::Unseen::framework), seen.end());
+  // One host of Megatron-Core's rows ran with every overlap off; larger jobs do not.
+  q.framework = "megatron-core";
+  EXPECT_GT(framework_of(machine::known(), q).dp_overlap, 0);
+  // A release of Megatron-Core ran inside the NeMo of its time.
+  const auto family = [&](const char* release) {
+    q.release = release;
+    return framework_of(machine::known(), q).id;
+  };
+  EXPECT_EQ(family("0.8"), "nemo");
+  EXPECT_EQ(family("0.10.0"), "nemo");
+  EXPECT_EQ(family("0.14"), "megatron-bridge");
+  EXPECT_EQ(family(""), "megatron-bridge");
+  q.gpus = 8;
+  EXPECT_EQ(framework_of(machine::known(), q).dp_overlap, 0);
+  q.framework = "megatron-deepspeed";
+  EXPECT_TRUE(framework_of(machine::known(), q).style.fused_attention);
+  q.accelerator = machine::known().catalog().accelerator("a100-80-sxm");
+  EXPECT_FALSE(framework_of(machine::known(), q).style.fused_attention);
+  EXPECT_EQ(framework_of(machine::known(), q).pp_overlap, 0);
+  const auto factor = [](std::string_view release) {
+    return machine::known().training.release_factor("megatron-bridge", release);
+  };
+  EXPECT_EQ(factor("26.09"), factor("26.08"));
+  EXPECT_EQ(factor("25.07"), factor("25.09"));
+  EXPECT_EQ(factor("nightly"), factor("26.08"));
+}
+
+}  // namespace
+}  // namespace orrery::jobs

@@ -1,0 +1,22 @@
+// The references of figures and assumptions, as `orrery explain figures` and `orrery explain
+// assumptions` print them. docs/reference/figures.md and assumptions.md are the Markdown of them.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "model/figures/assumptions.h"
+#include "model/figures/figure_kind.h"
+#include "output/report/document.h"
+
+namespace orrery::report {
+
+Document figure_reference();
+Document document_of(const figures::FigureKind& kind);
+std::string figure_reference_json(std::span<const figures::FigureKind> kinds);
+
+// What is taken for granted, each with its range and its source.
+Document document_of(std::span<const figures::Assumption> assumptions);
+std::string json_of(std::span<const figures::Assumption> assumptions);
+
+}  // namespace orrery::report
