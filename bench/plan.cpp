@@ -4,7 +4,8 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {
@@ -20,7 +21,7 @@ Result<double> review_sample() {
   if (!design) return std::unexpected(design.error());
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
-    least = std::min(least, seconds_of([&] { plan::review(*design, *models); }));
+    least = std::min(least, seconds_of([&] { plan::verdict_of(*design, *models); }));
   }
   return least;
 }

@@ -4,6 +4,7 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/scenario.h"
 

@@ -13,7 +13,8 @@
 #include "output/report/view_fabric.h"
 #include "output/report/view_hall.h"
 #include "output/report/view_training.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {

@@ -14,7 +14,8 @@
 #include "model/machine/known_fixture.h"
 #include "model/machine/links.h"
 #include "model/machine/tier.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "layers/fabric/what_if.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
 

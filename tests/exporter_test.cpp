@@ -21,7 +21,8 @@
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/prometheus.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "slurm_cluster.h"
 
 extern char** environ;

@@ -30,8 +30,9 @@
 #include "output/emit/prometheus.h"
 #include "output/emit/slurm.h"
 #include "output/emit/terraform.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "study/search/network_load.h"
+#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery {

@@ -18,7 +18,8 @@
 #include "model/design/edit.h"
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "plan/plan/rules.h"
 
 namespace orrery {
@@ -220,7 +221,7 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
     bool passes = false;
     for (int click = 0; click <= kClicksMost && !passes; ++click) {
       const auto design = design::read_design(text, machine::known().catalog());
-      const plan::Verdict v = plan::review(*design, machine::known(), {.spends = false});
+      const plan::Verdict v = plan::verdict_of(*design, machine::known(), {.spends = false});
       passes = v.passes();
       EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
       const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });

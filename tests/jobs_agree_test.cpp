@@ -10,10 +10,11 @@
 
 #include "core/base/text.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/design/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "twin/twin/scenario.h"
 
 namespace orrery {

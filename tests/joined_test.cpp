@@ -14,7 +14,8 @@
 #include <optional>
 
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {
@@ -44,7 +45,7 @@ struct Side {
   explicit Side(const std::string& name)
       : design(read_pair(name)),
         stages(plan::run_stages(design, machine::known())),
-        verdict(plan::review(design, machine::known(), {.spends = false})) {}
+        verdict(plan::verdict_of(design, machine::known(), {.spends = false})) {}
 
   double figure(figures::Layer layer, std::string_view id) const {
     const figures::Figure* f = verdict.figure(layer, id);
@@ -374,7 +375,7 @@ design::Design run_of(const Published& p, bool own_rate) {
 }
 
 void expect_inside(const Published& p, bool own_rate, double widest_factor, double widest_points) {
-  const plan::Verdict v = plan::review(run_of(p, own_rate), machine::known(), {.spends = false});
+  const plan::Verdict v = plan::verdict_of(run_of(p, own_rate), machine::known(), {.spends = false});
   const Estimate mtbf = v.figure(figures::Layer::failure, "mtbf")->estimate;
   EXPECT_LE(mtbf.low, p.between.base());
   EXPECT_GE(mtbf.high, p.between.base());
@@ -413,7 +414,7 @@ TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
   const auto width = [&](const design::Recovery& recovery) {
     design::Design d = run_of(llama, true);
     d.scheduler.recovery = recovery;
-    const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
+    const plan::Verdict v = plan::verdict_of(d, machine::known(), {.spends = false});
     const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
     return good.high - good.low;
   };
@@ -428,7 +429,7 @@ TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
 // ByteRobust (arXiv 2509.16293): 97 % of the time over three months on 9,600 GPUs.
 TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
   design::Design d = run_of({1200, hours(1), std::nullopt, 1}, false);
-  const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
+  const plan::Verdict v = plan::verdict_of(d, machine::known(), {.spends = false});
   const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
   EXPECT_LE(good.low, 0.97);
   EXPECT_GE(good.high, 0.97);
@@ -439,7 +440,7 @@ TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
 // Llama 3 405B took 30.84 M GPU-hours for 15.6 T tokens.
 TEST(published, llama_3_took_30_84_million_gpu_hours) {
   const design::Design d = run_of({2048, hours(54.0 * 24 / 419), 0.92, 419}, true);
-  const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
+  const plan::Verdict v = plan::verdict_of(d, machine::known(), {.spends = false});
   const Estimate e = v.figure(figures::Layer::training, "accelerator_hours")->estimate;
   std::printf("GPU-hours %.2f M [%.2f .. %.2f]\n", e.value / 1e6, e.low / 1e6, e.high / 1e6);
   EXPECT_LE(e.low, 30.84e6);

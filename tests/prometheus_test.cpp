@@ -18,7 +18,8 @@
 #include "output/emit/alerts.h"
 #include "output/emit/alerts_yaml.h"
 #include "output/emit/grafana.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {

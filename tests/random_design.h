@@ -18,6 +18,7 @@
 #include "core/base/random.h"
 #include "core/base/units.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/design/fields_design.h"
 #include "model/design/goals.h"
 #include "model/design/names.h"

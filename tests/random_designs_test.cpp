@@ -13,7 +13,8 @@
 #include "model/design/write_design.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/invariants.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "random_design.h"
 
 namespace orrery {

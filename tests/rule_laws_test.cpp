@@ -12,7 +12,8 @@
 #include "model/design/edit.h"
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {

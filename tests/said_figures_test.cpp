@@ -8,7 +8,8 @@
 #include "model/design/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery {
@@ -45,7 +46,7 @@ TEST_P(SaidFigures, are_rows_of_the_table_in_review_and_run) {
   const auto design = design::read_design(text->text, machine::known().catalog());
   ASSERT_TRUE(design) << to_text(design.error());
   Labels review, run;
-  expect_rows(plan::review(*design, machine::known(), {.spends = false}).sections, Said::run,
+  expect_rows(plan::verdict_of(*design, machine::known(), {.spends = false}).sections, Said::run,
               review);
   const machine::Machine built = jobs::build_machine(*design, machine::known());
   const twin::Simulation simulation(built, {.horizon = hours(12)});

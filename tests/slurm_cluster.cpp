@@ -23,7 +23,8 @@
 #include "model/design/write_design.h"
 #include "output/emit/hosts.h"
 #include "output/emit/slurm.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::testing_slurm {
 namespace {

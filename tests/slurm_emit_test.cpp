@@ -15,7 +15,8 @@
 #include "model/design/write_design.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/slurm.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "slurm_cluster.h"
 
 namespace orrery {

@@ -9,7 +9,8 @@
 #include "model/design/write_design.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/verdict_report.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery {
 namespace {
@@ -26,7 +27,7 @@ design::Design read_text(std::string_view text, const std::string& name) {
 }
 
 plan::Verdict verdict_of(std::string_view text, const std::string& name) {
-  return plan::review(read_text(text, name), machine::known(), {.spends = false});
+  return plan::verdict_of(read_text(text, name), machine::known(), {.spends = false});
 }
 
 std::string text_of(std::string_view name) {
@@ -55,8 +56,8 @@ TEST_P(EveryTemplate, passes_its_review) {
 
 TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
   const design::Design design = read_text(text_of(GetParam()), GetParam());
-  const std::string once = report::json_of(plan::review(design, machine::known()));
-  EXPECT_EQ(once, report::json_of(plan::review(design, machine::known())));
+  const std::string once = report::json_of(plan::verdict_of(design, machine::known()));
+  EXPECT_EQ(once, report::json_of(plan::verdict_of(design, machine::known())));
   // And from its canonical text; only places differ, which a passing design hardly shows.
   const design::Design again = read_text(write_design(design), "again");
   EXPECT_EQ(plan::run_stages(again, machine::known()).cost.annual.base(),

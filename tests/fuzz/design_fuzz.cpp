@@ -6,6 +6,8 @@
 
 #include "model/design/write_design.h"
 
+#include "model/design/read_design.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const orrery::catalog::Catalog kCatalog = orrery::catalog::load_embedded_catalog().value();
   const std::string_view text(reinterpret_cast<const char*>(data), size);

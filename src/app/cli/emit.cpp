@@ -15,7 +15,7 @@
 #include "output/emit/prometheus.h"
 #include "output/emit/slurm.h"
 #include "output/emit/terraform.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::cli {
 namespace {

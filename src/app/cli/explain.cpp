@@ -13,7 +13,7 @@
 #include "output/report/claims_report.h"
 #include "output/report/explain_report.h"
 #include "output/report/reference_report.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "study/calc/claims.h"
 
 namespace orrery::cli {
@@ -169,7 +169,7 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(o.topic, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const plan::Verdict v = plan::review(*design, *models, {.spends = false});
+  const plan::Verdict v = plan::verdict_of(*design, *models, {.spends = false});
   const std::vector<report::PlacedFigure> found = report::figures_named(v, o.name);
   if (found.empty()) {
     return unknown(terminal, "figure", o.name, report::figure_names(v),

@@ -11,7 +11,8 @@
 #include "model/design/templates.h"
 #include "output/report/explain_report.h"
 #include "output/report/reference_report.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -73,7 +74,7 @@ class Answerer {
       const auto read =
           design::read_design(t.text, models_.catalog(), {.file = std::string(t.name)});
       if (!read) continue;
-      const plan::Verdict v = plan::review(*read, models_, {.spends = false});
+      const plan::Verdict v = plan::verdict_of(*read, models_, {.spends = false});
       for (const std::string& name : report::figure_names(v)) answer_.names.push_back(name);
       std::vector<report::PlacedFigure> found = report::figures_named(v, word_);
       std::erase_if(found, [this](const auto& p) { return to_text(p.section->layer) == word_; });

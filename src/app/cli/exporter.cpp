@@ -15,7 +15,7 @@
 #include "model/design/write_design.h"
 #include "output/emit/prometheus.h"
 #include "output/emit/prometheus_plan.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "output/report/verdict_report.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -41,7 +41,7 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, options.calibrations, terminal);
-  const plan::Verdict verdict = plan::review(*design, *models);
+  const plan::Verdict verdict = plan::verdict_of(*design, *models);
   terminal.out << rendered(verdict, options, terminal);
   return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
 }

@@ -15,7 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "live/agent/probe_s3.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "study/score/storage_compare.h"
 
 namespace orrery::cli {

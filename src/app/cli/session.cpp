@@ -4,6 +4,7 @@
 
 #include "core/base/csv.h"
 #include "core/catalog/embedded.h"
+#include "model/design/read_design.h"
 #include "study/score/storage_probe.h"
 
 namespace orrery::cli {

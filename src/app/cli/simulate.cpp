@@ -8,7 +8,7 @@
 #include "app/cli/verb.h"
 #include "model/jobs/build_machine.h"
 #include "output/report/run_report.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -81,7 +81,7 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   if (!run) return ExitCode::interrupted;
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
   const plan::Verdict review =
-      plan::review(machine.design(), *models, {.spends = false, .insist = false});
+      plan::verdict_of(machine.design(), *models, {.spends = false, .insist = false});
   terminal.out << rendered(*run, review, o.format);
   if (!run->is_whole) return ExitCode::interrupted;
   return run->passes() ? ExitCode::good : ExitCode::fails_rule;

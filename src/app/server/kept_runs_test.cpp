@@ -13,6 +13,7 @@
 #include "app/server/run_job.h"
 #include "core/base/json_writer.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {

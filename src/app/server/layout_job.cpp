@@ -7,7 +7,8 @@
 #include "core/base/text.h"
 #include "model/jobs/train_run.h"
 #include "output/report/layout_report.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "study/search/layout_search.h"
 
 namespace orrery::server {

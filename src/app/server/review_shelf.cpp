@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::server {
 namespace {

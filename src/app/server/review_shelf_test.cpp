@@ -8,7 +8,8 @@
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/verdict_report.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::server {
 namespace {
@@ -31,7 +32,7 @@ TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
     if (!asked[4].workloads.empty()) asked[4].workloads.pop_back();
     for (const design::Design& d : asked) {
       EXPECT_EQ(report::json_of(shelf.review(d)),
-                report::json_of(plan::review(d, machine::known())))
+                report::json_of(plan::verdict_of(d, machine::known())))
           << t.name;
     }
   }

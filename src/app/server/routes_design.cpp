@@ -20,6 +20,7 @@
 #include "output/report/view_hall.h"
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
+#include "model/design/read_design.h"
 #include "output/report/view_training.h"
 
 namespace orrery::server {

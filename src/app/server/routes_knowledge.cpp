@@ -12,6 +12,7 @@
 #include "output/report/view_accuracy.h"
 #include "output/report/view_catalog.h"
 #include "output/report/view_completions.h"
+#include "model/design/read_design.h"
 #include "plan/plan/rules.h"
 
 namespace orrery::server {

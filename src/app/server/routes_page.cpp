@@ -5,7 +5,8 @@
 #include "app/server/console.h"
 #include "app/server/problem.h"
 #include "output/report/verdict_report.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::server {
 namespace {
@@ -29,7 +30,7 @@ Response plain_page(const Console& console) {
       design::read_design(served->text, setting.catalog(),
                           {.file = served->file, .read_file = console.files().reader()});
   if (!design) return fault_page(design.error());
-  const plan::Verdict verdict = plan::review(*design, setting.models);
+  const plan::Verdict verdict = plan::verdict_of(*design, setting.models);
   return {.status = 200, .content_type = kHtml, .body = to_html(report::document_of(verdict))};
 }
 

@@ -11,6 +11,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "output/report/run_report.h"
+#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {

@@ -13,6 +13,7 @@
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
 #include "output/report/view_run.h"
+#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {

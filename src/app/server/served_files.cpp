@@ -4,6 +4,7 @@
 #include "core/base/json_writer.h"
 #include "core/catalog/named_file.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 
 namespace orrery::server {
 namespace {

@@ -12,19 +12,9 @@
 #include <utility>
 
 #include "live/store/metadata.h"
+#include "live/store/power_fixture.h"
 
 namespace orrery::store {
-
-// Counts the calls to all ports of a run; from call `limit` on the power is gone.
-struct Power {
-  int calls = 0;
-  int limit = -1;
-  bool gone() { return limit >= 0 && calls > limit; }
-  bool fails() {
-    ++calls;
-    return gone();
-  }
-};
 
 class MemoryMetadata final : public Metadata {
  public:

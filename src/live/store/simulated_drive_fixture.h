@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "live/store/drive.h"
-#include "live/store/memory_metadata_fixture.h"
+#include "live/store/power_fixture.h"
 
 namespace orrery::store {
 

@@ -8,6 +8,8 @@
 
 #include "model/design/said_fixture.h"
 
+#include "model/design/read_design.h"
+
 namespace orrery::design {
 namespace {
 

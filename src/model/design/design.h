@@ -69,16 +69,6 @@ struct Design {
   bool operator==(const Design& o) const;
 };
 
-struct ReadDesignOptions {
-  std::string file = "design.yaml";  // for messages
-  // Gives the text of a config.json or a CSV that the design names; none: such a path is an error.
-  catalog::ReadFile read_file;
-};
-
-// Every fault at once. Warnings of a design that could be read go to `warnings` where given.
-Result<Design> read_design(std::string_view text, const catalog::Catalog& catalog,
-                           const ReadDesignOptions& options = {}, Diagnostics* warnings = nullptr);
-
 // The place of "fleet[0].count" for a Diagnostic; of what is around it where it is a default.
 Place place_of(const Design& design, std::string_view path);
 

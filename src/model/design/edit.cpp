@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "model/design/edit_path.h"
 #include "model/design/write_design.h"
+#include "model/design/read_design.h"
 #include "model/design/write_value.h"
 
 namespace orrery::design {

@@ -14,6 +14,7 @@
 #include "core/base/diagnostic.h"
 #include "model/design/change.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 
 namespace orrery::design {
 

@@ -13,6 +13,7 @@
 #include "model/design/catalog_fixture.h"
 #include "model/design/edit_path.h"
 #include "model/design/templates.h"
+#include "model/design/read_design.h"
 #include "model/design/write_design.h"
 
 namespace orrery::design {

@@ -4,6 +4,7 @@
 
 #include "model/design/catalog_fixture.h"
 #include "model/design/edit.h"
+#include "model/design/read_design.h"
 #include "model/design/write_design.h"
 
 namespace orrery::design {

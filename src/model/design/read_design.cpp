@@ -2,6 +2,7 @@
 
 #include "model/design/check_names.h"
 #include "model/design/profiles.h"
+#include "model/design/read_design.h"
 #include "model/design/section_reader.h"
 
 namespace orrery::design {

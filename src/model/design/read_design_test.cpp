@@ -7,6 +7,7 @@
 
 #include "model/design/catalog_fixture.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 
 namespace orrery::design {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "model/design/catalog_fixture.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/design/edit.h"
 #include "model/design/goals.h"
 #include "model/design/part_ids.h"

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "model/design/catalog_fixture.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 
 namespace orrery::design {
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 
 namespace orrery::design {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/design/catalog_fixture.h"
 #include "model/design/change.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 
 namespace orrery::design {
 namespace {

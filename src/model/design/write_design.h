@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/design/yaml_tree.h"
 
 namespace orrery::design {

@@ -18,6 +18,7 @@
 #include "model/jobs/serving_choices.h"
 #include "model/jobs/train_job.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {

@@ -13,6 +13,7 @@
 #include "model/machine/known_fixture.h"
 #include "model/machine/links.h"
 #include "model/machine/machine.h"
+#include "model/design/read_design.h"
 #include "model/machine/wan.h"
 
 namespace orrery::jobs {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/predict_training.h"
 #include "model/jobs/train_job.h"

@@ -13,6 +13,7 @@
 #include "model/jobs/tier_asks.h"
 #include "model/jobs/train_job.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {

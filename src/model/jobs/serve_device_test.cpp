@@ -7,6 +7,7 @@
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_choices.h"
 #include "model/jobs/serving_query.h"
+#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {

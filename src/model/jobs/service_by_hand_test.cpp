@@ -19,6 +19,7 @@
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
 #include "model/machine/partitions.h"
+#include "model/design/read_design.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::jobs {

@@ -14,6 +14,7 @@
 #include "model/jobs/replica_start.h"
 #include "model/jobs/request_shape.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {

@@ -11,6 +11,7 @@
 #include "model/jobs/predict_serving.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serve_adapters.h"
+#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {

@@ -21,6 +21,7 @@
 #include "model/jobs/replica_start.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_choices.h"
+#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {

@@ -17,6 +17,7 @@
 #include "model/machine/machine.h"
 #include "model/machine/partitions.h"
 #include "model/machine/site_load.h"
+#include "model/design/read_design.h"
 #include "model/machine/wan.h"
 
 namespace orrery::jobs {

@@ -5,6 +5,7 @@
 #include "model/design/profiles.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/tier_asks.h"
+#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {

@@ -9,6 +9,7 @@
 
 #include "layers/storage/economics.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/pipeline.h"
 #include "model/jobs/tier_asks.h"

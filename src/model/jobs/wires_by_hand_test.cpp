@@ -8,6 +8,7 @@
 
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {

@@ -11,6 +11,7 @@
 #include "model/jobs/train_job.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
+#include "model/design/read_design.h"
 #include "model/machine/partitions.h"
 
 namespace orrery::jobs {

@@ -7,7 +7,8 @@
 #include "model/machine/known_fixture.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/slurm.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::emit {
 namespace {

@@ -11,7 +11,8 @@
 #include "model/design/write_design.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/file.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::emit {
 

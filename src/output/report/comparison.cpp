@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "model/design/write_design.h"
+#include "model/design/read_design.h"
 #include "plan/plan/verdict.h"
 
 namespace orrery::report {

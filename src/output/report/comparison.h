@@ -10,7 +10,7 @@
 #include "core/base/diagnostic.h"
 #include "model/design/design.h"
 #include "model/machine/models.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "study/search/diff.h"
 
 namespace orrery::report {

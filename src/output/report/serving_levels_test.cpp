@@ -9,7 +9,7 @@
 #include "model/jobs/serving_choices.h"
 #include "output/report/view_fixture.h"
 #include "output/report/view_serving.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::report {

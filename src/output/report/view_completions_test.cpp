@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/design/edit.h"
+#include "model/design/read_design.h"
 #include "output/report/view_fixture.h"
 
 namespace orrery::report {

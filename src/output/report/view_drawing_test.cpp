@@ -13,7 +13,7 @@
 #include "output/report/view_run.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::report {
 namespace {

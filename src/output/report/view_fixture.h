@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/json_writer.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::report {
 namespace {

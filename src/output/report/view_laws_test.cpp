@@ -21,7 +21,7 @@
 #include "output/report/view_hall.h"
 #include "output/report/view_run.h"
 #include "output/report/view_training.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::report {
 namespace {

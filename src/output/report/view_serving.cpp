@@ -8,7 +8,7 @@
 #include "layers/serving/replica_trace.h"
 #include "model/jobs/serving_choices.h"
 #include "output/report/figure_json.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "plan/plan/sections.h"
 #include "twin/twin/service_plan.h"
 

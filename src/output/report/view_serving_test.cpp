@@ -7,7 +7,7 @@
 
 #include "model/design/edit.h"
 #include "output/report/view_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::report {
 namespace {

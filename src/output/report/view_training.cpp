@@ -10,7 +10,7 @@
 #include "layers/training/trace.h"
 #include "model/jobs/train_run.h"
 #include "output/report/figure_json.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::report {

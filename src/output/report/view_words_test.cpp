@@ -12,7 +12,7 @@
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::report {
 namespace {

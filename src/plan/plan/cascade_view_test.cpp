@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "plan/plan/lab_fixture.h"
+#include "model/design/read_design.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {

@@ -16,7 +16,7 @@
 #include "model/design/value_reader.h"
 #include "model/figures/assumptions.h"
 #include "plan/plan/stages.h"
-#include "plan/plan/verdict.h"
+#include "plan/plan/finding.h"
 
 namespace orrery::plan {
 

@@ -7,7 +7,8 @@
 #include "model/design/templates.h"
 #include "model/jobs/batch_split.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "plan/plan/serve_sizing.h"
 
 namespace orrery::plan {

@@ -9,7 +9,7 @@
 #include "model/figures/assumptions.h"
 #include "model/jobs/batch_split.h"
 #include "plan/plan/edits.h"
-#include "plan/plan/review.h"
+#include "plan/plan/stages.h"
 #include "plan/plan/serve_sizing.h"
 
 namespace orrery::plan {

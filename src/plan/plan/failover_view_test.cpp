@@ -8,8 +8,9 @@
 
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "plan/plan/rules.h"
+#include "model/design/read_design.h"
 #include "plan/plan/serve_sizing.h"
 
 namespace orrery::plan {

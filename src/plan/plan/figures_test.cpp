@@ -6,7 +6,8 @@
 
 #include "model/design/templates.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "plan/plan/rules.h"
 
 namespace orrery::plan {

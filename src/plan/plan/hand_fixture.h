@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/figures/section.h"
+#include "model/design/read_design.h"
 #include "plan/plan/lab_fixture.h"
 
 namespace orrery::plan {

@@ -6,7 +6,8 @@
 #include "layers/serving/talks.h"
 #include "model/machine/known_fixture.h"
 #include "plan/plan/cascade_view.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::plan {
 namespace {

@@ -1,5 +1,5 @@
 // The stages of a review on small designs: what each hands on, and which way a change pushes.
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include "model/design/templates.h"
 #include "model/figures/goals.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {
@@ -240,7 +241,7 @@ TEST(goals, every_metric_is_given_by_some_template_or_example) {
     for (const design::GoalMetric& m : design::goal_metrics()) {
       d.goals.push_back({.metric = std::string(m.name), .bound = 0, .dimension = m.dimension});
     }
-    const Verdict v = review(d, machine::known(), {.spends = false});
+    const Verdict v = verdict_of(d, machine::known(), {.spends = false});
     for (const figures::GoalOutcome& g : v.goals) {
       if (g.actual.value != 0) missing.erase(g.metric);
     }
@@ -252,7 +253,7 @@ TEST(goals, bounds_are_compared_in_the_units_of_the_figure) {
   design::Design d = sample();
   const auto outcome = [&](const std::string& text) {
     d.goals = {design::parse_goal(text).value()};
-    return review(d, machine::known(), {.spends = false}).goals.at(0);
+    return verdict_of(d, machine::known(), {.spends = false}).goals.at(0);
   };
   const double annual = outcome("cost <= 1 MUSD/y").actual.value;
   EXPECT_FALSE(outcome("cost <= 1 MUSD/y").met);
@@ -267,7 +268,7 @@ TEST(spends, are_better_than_nothing_and_best_first) {
   design::Design d = sample();
   train_of(d).checkpoint->mode = design::CheckpointMode::sync;
   d.storage[0].write = gbytes_per_s(5);
-  const Verdict v = review(d, machine::known());
+  const Verdict v = verdict_of(d, machine::known());
   ASSERT_FALSE(v.spends.empty());
   EXPECT_EQ(v.spends[0].what, "checkpoint asynchronously");
   double last = 0;
@@ -282,7 +283,7 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
   design::Design d = sample();
   d.sites[0].power = megawatts(1);
   d.fabric.storage.converged = true;
-  const Verdict v = review(d, machine::known(), {.spends = false});
+  const Verdict v = verdict_of(d, machine::known(), {.spends = false});
   ASSERT_GE(v.findings.size(), 2u);
   EXPECT_TRUE(std::ranges::is_sorted(v.findings, {}, &Finding::severity));
   EXPECT_EQ(v.findings[0].rule, "facility.power-above-site");

@@ -14,6 +14,7 @@
 #include "plan/plan/lab_fixture.h"
 #include "plan/plan/sections.h"
 #include "plan/plan/serve_sizing.h"
+#include "model/design/read_design.h"
 #include "plan/plan/spend.h"
 
 namespace orrery::plan {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plan/plan/stages.h"
-#include "plan/plan/verdict.h"
+#include "plan/plan/finding.h"
 
 namespace orrery::plan {
 

@@ -9,6 +9,7 @@
 #include "layers/failure/causes.h"
 #include "model/jobs/retrieval.h"
 #include "plan/plan/lab_fixture.h"
+#include "model/design/read_design.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {

@@ -6,7 +6,8 @@
 
 #include "core/base/probability.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::plan::section_tests {
 namespace {

@@ -11,6 +11,7 @@
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
 #include "plan/plan/lab_fixture.h"
+#include "model/design/read_design.h"
 #include "plan/plan/serve_sizing.h"
 
 namespace orrery::plan {

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "model/design/write_design.h"
 #include "plan/plan/edits.h"
-#include "plan/plan/review.h"
+#include "plan/plan/stages.h"
 
 namespace orrery::plan {
 namespace {

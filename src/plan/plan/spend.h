@@ -1,13 +1,25 @@
 // The next best spend: changes tried one at a time, ranked by what a useful hour then costs.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "model/machine/models.h"
+#include "model/design/change.h"
 #include "plan/plan/stages.h"
-#include "plan/plan/verdict.h"
 
 namespace orrery::plan {
+
+// One change worth money: what it adds to the yearly cost, and what a useful unit costs before and
+// after.
+struct Spend {
+  std::string what;  // "checkpoint asynchronously"
+  design::Change change;
+  double cost_usd_per_year = 0;
+  double goodput_before = 0;
+  double goodput_after = 0;
+  double unit_cost_before_usd = 0;  // per useful GPU-hour
+  double unit_cost_after_usd = 0;
+};
 
 // Those that lower the cost of a useful accelerator-hour, best first, at most kSpendsShown.
 inline constexpr std::size_t kSpendsShown = 5;

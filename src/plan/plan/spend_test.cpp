@@ -10,7 +10,8 @@
 #include "model/design/templates.h"
 #include "model/design/write_design.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "model/design/read_design.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::plan {
 namespace {
@@ -42,7 +43,7 @@ TEST(spends, are_changes_of_the_file) {
   }
   for (const design::Design& design : designs) {
     const std::string text = design::write_design(design);
-    for (const Spend& s : review(design, machine::known()).spends) {
+    for (const Spend& s : verdict_of(design, machine::known()).spends) {
       // A reader sees that it changes something.
       const bool price_differs =
           significant(s.unit_cost_before_usd, 3) != significant(s.unit_cost_after_usd, 3);
@@ -71,7 +72,7 @@ TEST(spends, a_spare_goes_to_the_fleet_that_trains) {
   other.count = 1;
   d.workloads[0].terms.fleet = d.fleet.front().name;
   d.fleet.insert(d.fleet.begin(), other);
-  const Verdict v = review(d, machine::known());
+  const Verdict v = verdict_of(d, machine::known());
   const auto spare = std::ranges::find(v.spends, "one more spare node", &Spend::what);
   ASSERT_NE(spare, v.spends.end());
   EXPECT_EQ(spare->change.path, "fleet[1].spares");

@@ -1,4 +1,10 @@
-// What the stages of a review find, in the order in which they run. Later stages read earlier ones.
+// The design review: joins the layers in closed form and says what holds, what binds, what breaks.
+//
+//   design -> fleets -> networks -> training and serving -> checkpoints and failures -> power ->
+//   money
+// Each stage takes what the earlier ones found, so that a change in one layer moves the
+// figures of the others: a slower disk lengthens the stall, the stall lowers goodput, goodput
+// raises the price of a useful hour.
 //
 // A review shares its machine, which nobody changes; views point into the machine and its design,
 // never into one another, so a review can be copied and outlives what it was made from. The Models
@@ -47,5 +53,10 @@ struct Review {
     return used[static_cast<std::size_t>(&tier - machine->tiers.data())];
   }
 };
+
+// Runs the stages in order. `same_steps` is the review of a design that
+// differs in nothing a training step, a service or the build depends on.
+Review run_stages(design::Design design, const machine::Models& models,
+                  const Review* same_steps = nullptr);
 
 }  // namespace orrery::plan

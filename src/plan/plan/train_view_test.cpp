@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "layers/failure/effective_time.h"
+#include "model/design/read_design.h"
 #include "plan/plan/lab_fixture.h"
 
 namespace orrery::plan {

@@ -1,42 +1,18 @@
 // The verdict: what the review of a design says, layer by layer. Pure data; report/ renders it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/diagnostic.h"
 #include "core/catalog/bill.h"
-#include "model/design/change.h"
 #include "model/figures/goals.h"
 #include "model/figures/section.h"
+#include "plan/plan/finding.h"
+#include "plan/plan/stages.h"
+#include "plan/plan/spend.h"
 
 namespace orrery::plan {
-
-// A rule that the design breaks (error, warning) or something worth knowing (note).
-struct Finding {
-  Severity severity = Severity::warning;
-  std::string rule;  // "facility.rack-above-cooling", as `orrery explain rules` lists them
-  figures::Layer layer = figures::Layer::facility;
-  Place place;
-  std::string what;
-  std::string why;
-  std::string fix;
-  std::optional<design::Change> edit;  // that cures it, for one click
-};
-
-// One change worth money: what it adds to the yearly cost, and what a useful unit costs before and
-// after.
-struct Spend {
-  std::string what;  // "checkpoint asynchronously"
-  design::Change change;
-  double cost_usd_per_year = 0;
-  double goodput_before = 0;
-  double goodput_after = 0;
-  double unit_cost_before_usd = 0;  // per useful GPU-hour
-  double unit_cost_after_usd = 0;
-};
 
 struct Verdict {
   std::string design;
@@ -55,5 +31,16 @@ struct Verdict {
                                 std::string_view section = {}) const;
   bool passes() const;  // no error among the findings and every goal met
 };
+
+// What verdict_of does besides reading the review.
+struct VerdictOptions {
+  bool spends = true;  // try the changes of spend.cpp; each costs a review of its own
+  bool insist = true;  // assert what invariants.h promises, in debug builds
+};
+
+// What the review comes to: sections, rules, goals and spends.
+Verdict verdict_of(const Review& review, VerdictOptions options = {});
+Verdict verdict_of(const design::Design& design, const machine::Models& models,
+                   VerdictOptions options = {});
 
 }  // namespace orrery::plan

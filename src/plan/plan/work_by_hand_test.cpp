@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "layers/facility/rack.h"
+#include "model/design/read_design.h"
 #include "plan/plan/lab_fixture.h"
 
 namespace orrery::plan {

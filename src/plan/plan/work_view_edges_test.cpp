@@ -6,6 +6,7 @@
 
 #include "layers/facility/clean_hours.h"
 #include "plan/plan/hand_fixture.h"
+#include "model/design/read_design.h"
 #include "plan/plan/sections.h"
 
 namespace orrery::plan {

@@ -12,7 +12,8 @@
 #include "layers/training/pipeline.h"
 #include "model/design/templates.h"
 #include "model/jobs/predict_training.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "study/calc/claim_trial.h"
 
 namespace orrery::calc {

@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "study/score/storage_compare.h"
 
 namespace orrery::score {
@@ -141,10 +142,10 @@ TEST(StorageProbe, rows_that_say_nothing_are_refused_with_their_line) {
 
 TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
   World world;
-  const plan::Verdict before = plan::review(world.design, world.models, {.spends = false});
+  const plan::Verdict before = plan::verdict_of(world.design, world.models, {.spends = false});
   world.models.tiers = {
       {.tier = "hot", .write = BytesPerSecond(1e9), .error = 0.07, .source = "me"}};
-  const plan::Verdict after = plan::review(world.design, world.models, {.spends = false});
+  const plan::Verdict after = plan::verdict_of(world.design, world.models, {.spends = false});
   const figures::Figure* write = after.figure(figures::Layer::storage, "write", "hot tier");
   ASSERT_NE(write, nullptr);
   EXPECT_EQ(write->estimate.value, 1e9);

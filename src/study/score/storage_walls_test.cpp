@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "study/score/storage_compare.h"
 
 namespace orrery::score {

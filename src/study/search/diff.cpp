@@ -8,7 +8,7 @@
 
 #include "core/base/text.h"
 #include "model/design/write_design.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 
 namespace orrery::search {
 namespace {

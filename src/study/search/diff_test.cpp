@@ -6,7 +6,8 @@
 #include "model/design/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
+#include "model/design/read_design.h"
 #include "study/search/network_load.h"
 
 namespace orrery::search::diff_tests {

@@ -5,7 +5,7 @@
 
 #include "model/design/design.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/review.h"
+#include "plan/plan/verdict.h"
 #include "study/search/diff.h"
 
 namespace orrery::search::diff_words_tests {

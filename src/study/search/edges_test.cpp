@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 #include "study/search/diff.h"
 #include "study/search/rank.h"

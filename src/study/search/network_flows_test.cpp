@@ -7,6 +7,7 @@
 
 #include "layers/fabric/topology.h"
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/design/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"

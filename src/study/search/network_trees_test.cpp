@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "model/design/design.h"
+#include "model/design/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "study/search/network_load.h"

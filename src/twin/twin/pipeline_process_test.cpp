@@ -11,6 +11,7 @@
 #include "core/base/random.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
+#include "model/design/read_design.h"
 #include "twin/twin/service_process.h"
 
 namespace orrery::twin {

@@ -6,6 +6,8 @@
 
 #include "twin/twin/run_fixture.h"
 
+#include "model/design/read_design.h"
+
 namespace orrery::twin {
 namespace {
 

@@ -4,6 +4,7 @@
 #include "model/design/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
+#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::twin {

@@ -10,6 +10,7 @@
 
 #include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
+#include "model/design/read_design.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::twin {
