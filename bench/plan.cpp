@@ -4,8 +4,8 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "model/design_text/read_design.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
@@ -17,11 +17,11 @@ constexpr int kTries = 7;
 Result<double> review_sample() {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  const auto design = design::read_design(*catalog::embedded_file(kSample), models->catalog());
+  const auto design = design_text::read_design(*catalog::embedded_file(kSample), models->catalog());
   if (!design) return std::unexpected(design.error());
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
-    least = std::min(least, seconds_of([&] { plan::verdict_of(*design, *models); }));
+    least = std::min(least, seconds_of([&] { verdict::verdict_of(*design, *models); }));
   }
   return least;
 }
@@ -30,14 +30,15 @@ Result<double> review_sample() {
 Result<double> review_after_price() {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  auto design = design::read_design(*catalog::embedded_file(kSample), models->catalog());
+  auto design = design_text::read_design(*catalog::embedded_file(kSample), models->catalog());
   if (!design) return std::unexpected(design.error());
-  const plan::Review before = plan::run_stages(*design, *models);
+  const review::Review before = review::run_stages(*design, *models);
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
     design->economics.power_price = usd_per_kwh(0.08 + 0.001 * i);
-    least = std::min(least,
-                     seconds_of([&] { verdict_of(plan::run_stages(*design, *models, &before)); }));
+    least = std::min(least, seconds_of([&] {
+                       verdict::verdict_of(review::run_stages(*design, *models, &before));
+                     }));
   }
   return least;
 }

@@ -3,7 +3,7 @@
 // The Philly trace is not ours to ship: it is read from the folder that ORRERY_TRACES names;
 // without one, a synthetic stream of the same size and distributions stands in
 // (workload/job_synthesis.h).
-#include "study/trial/replay.h"
+#include "study/rehearse/replay.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 #include "bench/figure.h"
 #include "core/base/random.h"
 #include "core/workload/job_synthesis.h"
-#include "study/trial/pod_replay.h"
+#include "study/rehearse/pod_replay.h"
 
 namespace orrery {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr int kNodes = 64;
 constexpr int kGpusPerNode = 8;
 constexpr int kNodesPerLeaf = 8;
-constexpr int kTries = 3;
+constexpr int kReplayTries = 3;
 
 std::string text_of_trace(const char* name) {
   const char* folder = std::getenv("ORRERY_TRACES");
@@ -42,17 +42,17 @@ Result<double> replay_philly() {
   const auto trace = philly_jobs();
   if (!trace) return std::unexpected(trace.error());
   double least = 1e9;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kReplayTries; ++i) {
     least = std::min(least, seconds_of([&] {
                        const cluster::NodePool pool(std::vector<int>(kNodes, kGpusPerNode),
                                                     cluster::PlacementRule::tree,
                                                     cluster::even_tree(kNodes, kNodesPerLeaf, 4));
-                       trial::replay_jobs(trace->jobs, pool,
-                                          {.queue = {.backfill = cluster::BackfillVariant::easy,
-                                                     .requeue_delay = seconds(120)},
-                                           .node_mtbf = days(60),
-                                           .repair = hours(4),
-                                           .checkpoint = hours(1)});
+                       rehearse::replay_jobs(trace->jobs, pool,
+                                             {.queue = {.backfill = cluster::BackfillVariant::easy,
+                                                        .requeue_delay = seconds(120)},
+                                              .node_mtbf = days(60),
+                                              .repair = hours(4),
+                                              .checkpoint = hours(1)});
                      }));
   }
   return least;
@@ -62,11 +62,12 @@ Result<double> replay_fifo() {
   const auto trace = philly_jobs();
   if (!trace) return std::unexpected(trace.error());
   double least = 1e9;
-  for (int i = 0; i < kTries; ++i) {
-    least = std::min(least, seconds_of([&] {
-                       trial::replay_jobs(trace->jobs, cluster::NodePool({kNodes * kGpusPerNode}),
-                                          {.queue = {.backfill = cluster::BackfillVariant::fifo}});
-                     }));
+  for (int i = 0; i < kReplayTries; ++i) {
+    least =
+        std::min(least, seconds_of([&] {
+                   rehearse::replay_jobs(trace->jobs, cluster::NodePool({kNodes * kGpusPerNode}),
+                                         {.queue = {.backfill = cluster::BackfillVariant::fifo}});
+                 }));
   }
   return static_cast<double>(trace->jobs.size()) / least;
 }
@@ -115,7 +116,7 @@ Result<Pods> openb() {
 Result<double> replay_openb() {
   const auto trace = openb();
   if (!trace) return std::unexpected(trace.error());
-  return seconds_of([&] { trial::replay_pods(trace->pods, trace->nodes, {.load = 1.3}); });
+  return seconds_of([&] { rehearse::replay_pods(trace->pods, trace->nodes, {.load = 1.3}); });
 }
 
 }  // namespace

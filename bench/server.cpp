@@ -4,12 +4,12 @@
 #include "app/server/console.h"
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 
 namespace orrery {
 namespace {
 
-constexpr int kTries = 7;
+constexpr int kServerTries = 7;
 
 // The least of a few requests, each of a design that differs from those before it at `line`.
 Result<double> answer_plan(const std::string& line, const std::string& unit) {
@@ -19,9 +19,9 @@ Result<double> answer_plan(const std::string& line, const std::string& unit) {
   if (!store) return std::unexpected(store.error());
   const auto console = server::Console::open({.models = *models}, std::move(*store));
   if (!console) return std::unexpected(console.error());
-  const std::string text(design::find_template("superpod-h100")->text);
+  const std::string text(design_text::find_template("superpod-h100")->text);
   double least = 1e9;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kServerTries; ++i) {
     net::Request request{.method = "POST",
                          .target = "/api/v1/plan",
                          .headers = {{"Host", "127.0.0.1:1"}, {"Authorization", "Bearer t"}},

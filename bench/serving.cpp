@@ -1,6 +1,6 @@
 // Serving in time: iterations of an engine a second, one replica and a fleet.
 #include "bench/figure.h"
-#include "layers/serving/fleet.h"
+#include "layers/traffic/fleet.h"
 #include "model/jobs/predict_serving.h"
 
 namespace orrery {
@@ -35,11 +35,11 @@ Result<double> iterations(bool merge) {
   if (!stand) return std::unexpected(stand.error());
   serving::StepClock clock(stand->replica, serving_source(*stand->costs));
   const auto requests =
-      serving::draw_requests(merge ? 6400 : 40000, {.length = 512, .least_share = 0.5},
+      traffic::draw_requests(merge ? 6400 : 40000, {.length = 512, .least_share = 0.5},
                              {.length = merge ? 2048.0 : 256.0, .least_share = 0.5}, 1);
   double count = 0;
   const double seconds = seconds_of([&] {
-    serving::ReplicaSim sim(policy_of(stand->replica), clock, {.merge = merge});
+    traffic::ReplicaSim sim(traffic::policy_of(stand->replica), clock, {.merge = merge});
     run_closed(sim, requests, merge ? 16 : 64);
     count = sim.counts().iterations;
   });
@@ -56,8 +56,8 @@ Result<double> vidur_case() {
   std::size_t served = 0;
   const double seconds = seconds_of([&] {
     serving::StepClock clock(stand->replica, serving_source(*stand->costs));
-    serving::ReplicaSim sim(policy_of(stand->replica), clock);
-    const auto load = serving::open_load({.rate = 6.75,
+    traffic::ReplicaSim sim(traffic::policy_of(stand->replica), clock);
+    const auto load = traffic::open_load({.rate = 6.75,
                                           .requests = 5000,
                                           .prompt = {.length = 1020, .p99 = 4142},
                                           .output = {.length = 129, .p99 = 601}});
@@ -76,17 +76,17 @@ Result<double> fleet_day() {
   double served = 0;
   const double seconds = seconds_of([&] {
     serving::StepClock clock(stand->replica, serving_source(*stand->costs));
-    const serving::LengthLaw prompt{.length = 1020, .p99 = 4142};
-    const serving::LengthLaw output{.length = 129, .p99 = 601};
-    serving::ReplicaSim probe(policy_of(stand->replica), clock);
-    const auto trial = serving::draw_requests(2000, prompt, output, 2);
+    const traffic::LengthLaw prompt{.length = 1020, .p99 = 4142};
+    const traffic::LengthLaw output{.length = 129, .p99 = 601};
+    traffic::ReplicaSim probe(traffic::policy_of(stand->replica), clock);
+    const auto trial = traffic::draw_requests(2000, prompt, output, 2);
     const double most = summarise(run_closed(probe, trial, 256)).requests_per_s;
-    const auto load = serving::open_load({.rate = 0.7 * most * kReplicas,
+    const auto load = traffic::open_load({.rate = 0.7 * most * kReplicas,
                                           .requests = kRequests,
                                           .prompt = prompt,
                                           .output = output});
-    serving::Fleet fleet({.replicas = kReplicas, .router = serving::Router::least_requests},
-                         policy_of(stand->replica), clock);
+    traffic::Fleet fleet({.replicas = kReplicas, .router = traffic::Router::least_requests},
+                         traffic::policy_of(stand->replica), clock);
     served = fleet.run(load).served;
   });
   return served == kRequests ? Result<double>(seconds) : wrong("requests were lost");

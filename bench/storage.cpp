@@ -4,7 +4,7 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/scenario.h"
 
@@ -36,13 +36,13 @@ workloads:
 Result<double> storage_day() {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  auto design = design::read_design(kDesign, models->catalog());
+  auto design = design_text::read_design(kDesign, models->catalog());
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
   const twin::Scenario scenario = twin::scenario_of(machine, days(1));
   std::uint64_t saves = 0;
   const double taken = seconds_of([&] {
-    const depot::StorageRun run = run_storage(scenario.storage_work(), {});
+    const twin_storage::StorageRun run = run_storage(scenario.storage_work(), {});
     if (run.span >= days(1) && run.jobs.front().saves) saves = run.jobs.front().saves->saves;
   });
   if (saves < 22) return fail({.code = "bench.storage", .what = "not a whole day was simulated"});

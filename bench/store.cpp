@@ -31,7 +31,7 @@ constexpr std::size_t kSmall = 4096;
 constexpr std::size_t kLarge = std::size_t{64} << 20;
 constexpr int kClients = 16;
 constexpr int kSmallEach = 100;
-constexpr int kRounds = 9;
+constexpr int kStoreRounds = 9;
 
 std::unexpected<Diagnostics> bench_fault(const std::string& what) {
   return fail({.code = "bench.store", .place = {}, .what = what, .why = {}, .fix = {}});
@@ -48,7 +48,7 @@ class RunningStore {
     if (::mkdtemp(made->folder_.data()) == nullptr) return bench_fault("no folder can be made");
     s3server::RuntimeOptions options{.folder = made->folder_ + "/store",
                                      .log = [](const std::string&) {}};
-    auto plan = store::tier_plan_of("hot=" + tier);
+    auto plan = upkeep::tier_plan_of("hot=" + tier);
     if (!plan) return std::unexpected(plan.error());
     options.tiers.front() = *plan;
     options.gateway.puts_off = true;  // as `orrery store` has it
@@ -197,7 +197,7 @@ Result<double> put_large(const std::string& tier, double overhead, bool digests)
   net::Client plain_client;
   std::vector<double> plain;
   std::vector<double> ours;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kStoreRounds; ++round) {
     plain.push_back(
         plain_write((*running)->folder() + "/plain", static_cast<std::size_t>(kLarge * overhead)));
     bool good = true;
@@ -213,7 +213,7 @@ Result<double> put_large(const std::string& tier, double overhead, bool digests)
 // Anyone may read, so that a client that checks nothing can ask: the figure is the store's.
 Result<void> open_to_all(RunningStore& running) {
   const auto done = running.runtime().store().change_bucket(
-      "bench", [](store::Bucket& bucket) -> store::Answer<void> {
+      "bench", [](rows::Bucket& bucket) -> store::Answer<void> {
         bucket.documents.emplace_back(
             "policy", R"({"Statement":{"Effect":"Allow","Principal":"*","Action":"s3:GetObject",)"
                       R"("Resource":"arn:aws:s3:::bench/*"}})");
@@ -232,7 +232,7 @@ Result<double> get_large(const std::string& tier) {
   if (auto open = open_to_all(**running); !open) return std::unexpected(open.error());
   net::Client plain;
   double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kStoreRounds; ++round) {
     std::size_t got = 0;
     const net::Question question{.url = client.config().endpoint + "/bench/large",
                                  .take = [&](const net::Reply&, std::string_view piece) {
@@ -250,14 +250,14 @@ Result<double> get_large(const std::string& tier) {
 Result<double> list_page() {
   auto running = RunningStore::start("1x");
   if (!running) return std::unexpected(running.error());
-  store::Metadata& metadata = (*running)->runtime().store().metadata();
+  rows::Metadata& metadata = (*running)->runtime().store().metadata();
   for (int i = 0; i < 1'000'000; i += 1000) {
-    store::Commit commit{.durable = false};
+    rows::Commit commit{.durable = false};
     for (int k = i; k < i + 1000; ++k) {
       const std::string key = fmt::format("data/{:03}/{:06}", k / 10'000, k);
       commit.changes.push_back(
-          {store::row::object("bench", key),
-           store::encode(store::Version{.stamp = 1, .id = "null", .size = 0, .etag = "e"})});
+          {rows::row::object("bench", key),
+           rows::encode(rows::Version{.stamp = 1, .id = "null", .size = 0, .etag = "e"})});
     }
     if (!metadata.commit(commit)) return bench_fault("the keys could not be written");
   }

@@ -4,7 +4,7 @@
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/simulation.h"
 
@@ -38,7 +38,7 @@ workloads:
 Result<double> simulate(int hosts, int spares, Seconds horizon) {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  auto design = design::read_design(design_text(hosts, spares, hosts / 16), models->catalog());
+  auto design = design_text::read_design(design_text(hosts, spares, hosts / 16), models->catalog());
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
   const twin::Simulation simulation(machine, {.horizon = horizon});

@@ -5,7 +5,8 @@
 
 #include "bench/figure.h"
 #include "core/catalog/embedded.h"
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "output/report/view_calc.h"
 #include "output/report/view_compare.h"
@@ -13,15 +14,14 @@
 #include "output/report/view_fabric.h"
 #include "output/report/view_hall.h"
 #include "output/report/view_training.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
 
-constexpr const char* kSample = "templates/superpod-h100.yaml";
+constexpr const char* kViewsSample = "templates/superpod-h100.yaml";
 // The least of a few: views are pure functions, so what is above the least is the machine's.
-constexpr int kTries = 5;
+constexpr int kViewsTries = 5;
 
 struct Ready {
   machine::Models models;
@@ -29,18 +29,18 @@ struct Ready {
   design::Design design;
 };
 
-Result<std::unique_ptr<Ready>> ready(const std::vector<design::Change>& edits) {
+Result<std::unique_ptr<Ready>> ready(const std::vector<design_text::Change>& edits) {
   auto r = std::make_unique<Ready>();
   auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
   r->models = *std::move(models);
-  r->text = *catalog::embedded_file(kSample);
-  for (const design::Change& e : edits) {
-    auto edited = design::edit_text(r->text, e, r->models.catalog());
+  r->text = *catalog::embedded_file(kViewsSample);
+  for (const design_text::Change& e : edits) {
+    auto edited = design_text::edit_text(r->text, e, r->models.catalog());
     if (!edited) return std::unexpected(edited.error());
     r->text = std::move(edited->text);
   }
-  auto design = design::read_design(r->text, r->models.catalog());
+  auto design = design_text::read_design(r->text, r->models.catalog());
   if (!design) return std::unexpected(design.error());
   r->design = *std::move(design);
   return r;
@@ -48,12 +48,12 @@ Result<std::unique_ptr<Ready>> ready(const std::vector<design::Change>& edits) {
 
 using View = std::function<Result<std::string>(const Ready&)>;
 
-std::function<Result<double>()> least_of(View view, std::vector<design::Change> edits = {}) {
+std::function<Result<double>()> least_of(View view, std::vector<design_text::Change> edits = {}) {
   return [view = std::move(view), edits = std::move(edits)]() -> Result<double> {
     const auto r = ready(edits);
     if (!r) return std::unexpected(r.error());
     double least = 1e9;
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kViewsTries; ++i) {
       Diagnostics faults;
       const double taken = seconds_of([&] {
         const auto answer = view(**r);
@@ -67,7 +67,7 @@ std::function<Result<double>()> least_of(View view, std::vector<design::Change> 
 }
 
 // 2,048 nodes of eight ports.
-std::vector<design::Change> sixteen_thousand_endpoints() {
+std::vector<design_text::Change> sixteen_thousand_endpoints() {
   return {{"fleet[0].count", "2048"},
           {"fabric.compute.topology", "three-tier"},
           {"workloads", ""},
@@ -89,7 +89,8 @@ std::vector<SpeedFigure> views_figures() {
   return {
       figure("view_edit", "one value of the sample's text changed in place",
              least_of([](const Ready& r) -> Result<std::string> {
-               auto edited = design::edit_text(r.text, {"site.power", "3 MW"}, r.models.catalog());
+               auto edited =
+                   design_text::edit_text(r.text, {"site.power", "3 MW"}, r.models.catalog());
                if (!edited) return std::unexpected(edited.error());
                return std::move(edited->text);
              })),
@@ -109,11 +110,11 @@ std::vector<SpeedFigure> views_figures() {
                    sixteen_thousand_endpoints())),
       figure("view_hall", "racks, power chain and PUE of the sample",
              least_of([](const Ready& r) -> Result<std::string> {
-               return report::hall_view_json(plan::run_stages(r.design, r.models));
+               return report::hall_view_json(review::run_stages(r.design, r.models));
              })),
       figure("view_training", "layout, step, memory and timeline of the sample's run",
              least_of([](const Ready& r) {
-               return report::training_view_json(plan::run_stages(r.design, r.models), "");
+               return report::training_view_json(review::run_stages(r.design, r.models), "");
              })),
       figure("view_compare", "the sample beside itself with other storage",
              least_of([](const Ready& r) -> Result<std::string> {

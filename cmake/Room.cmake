@@ -2,14 +2,20 @@
 # and hide a missing #include. So the presets of `./test` have them and the clang preset of
 # `./test --full` has not. Rooms share one, all tests another.
 #
-# ORRERY_UNITY hands a room's files to the compiler ten at a time, which saves a quarter of a build
+# ORRERY_UNITY hands a room's files to the compiler sixteen at a time, which saves a quarter of a build
 # (emit/: 36 s for 81). So names in the unnamed namespaces of a room are unique in it. The clang
 # preset compiles each file alone.
 #
 # Under the sanitizers clang compiles three times as fast at -O0 as at -O1, and the longest tests run
 # ten times as long. So the rooms that do the arithmetic have -O1, and design/, which must refuse any
 # hostile file within a second; the others have -O0.
-set(ORRERY_QUICK_ROOMS base sim workload compute training serving fabric failure cluster search design)
+set(ORRERY_QUICK_ROOMS base sim workload compute training serving fabric failure cluster search design
+    design_text engines traffic)
+# Rooms that wait for files, people or other programs gain nothing from -O2, which takes a third longer
+# to compile than -O1. At -O0 they would be no quicker to build, and their copies of shared templates
+# would slow down the rooms that calculate.
+set(ORRERY_COLD_ROOMS cli server report emit calc score agent design_text)
+set(ORRERY_UNITY_BATCH 16)
 set(ORRERY_STD_HEADERS <algorithm> <expected> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <variant> <vector>)
 
@@ -49,15 +55,18 @@ function(orrery_register target prefix)
   endforeach()
 endfunction()
 
-# orrery_room(WING/NAME [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
+# orrery_room(WING/ROOM [NAME name] [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
 #
 # A room is a folder of a wing of src/. Its sources become the static library room_NAME and its
 # *_test.cpp the executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the
 # rooms whose headers it may include (base is always among them); tests/tidy_test.cpp checks that
-# the includes keep to this list.
+# the includes keep to this list. A room whose folder has the name of another room's has a NAME.
 function(orrery_room folder)
-  cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
   get_filename_component(name ${folder} NAME)
+  if(ROOM_NAME)
+    set(name ${ROOM_NAME})
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
@@ -86,11 +95,14 @@ function(orrery_room folder)
   if(ORRERY_SANITIZE AND name IN_LIST ORRERY_QUICK_ROOMS)
     target_compile_options(room_${name} PRIVATE -O1)
     orrery_precompile(room_${name} quick)
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND name IN_LIST ORRERY_COLD_ROOMS)
+    target_compile_options(room_${name} PRIVATE -O1)
+    orrery_precompile(room_${name} cold)
   else()
     orrery_precompile(room_${name} room)
   endif()
   if(ORRERY_UNITY)
-    set_target_properties(room_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    set_target_properties(room_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ORRERY_UNITY_BATCH})
     set_source_files_properties(${ROOM_SOURCES} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 
@@ -102,7 +114,7 @@ function(orrery_room folder)
     target_compile_options(${name}_test PRIVATE -O0)
     orrery_precompile(${name}_test test)
     if(ORRERY_UNITY)
-      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ORRERY_UNITY_BATCH})
     endif()
     orrery_register(${name}_test ${name})
   endif()

@@ -1,7 +1,8 @@
 // Answers that were wrong once, each with the right figure and why.
 //
-// What a single room can hold is tested there (plan/ledger_view_test.cpp, machine/machine_test.cpp,
-// fabric/what_if_test.cpp, tests/broken_rules.txt); here stand those that need a whole review.
+// What a single room can hold is tested there (verdict/ledger_view_test.cpp,
+// machine/machine_test.cpp, fabric/what_if_test.cpp, tests/broken_rules.txt); here stand those that
+// need a whole review.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,31 +10,31 @@
 #include <string>
 #include <string_view>
 
-#include "model/design/edit.h"
-#include "model/design/templates.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/links.h"
 #include "model/machine/tier.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
 
-using design::Change;
+using design_text::Change;
 using ::testing::HasSubstr;
 
 struct Answer {
-  plan::Review review;
-  plan::Verdict verdict;
+  review::Review review;
+  verdict::Verdict verdict;
 
   double figure(figures::Layer layer, std::string_view id) const {
     const figures::Figure* f = verdict.figure(layer, id);
     EXPECT_NE(f, nullptr) << id;
     return f ? f->estimate.value : -1;
   }
-  const plan::Finding* finding(std::string_view rule) const {
-    for (const plan::Finding& f : verdict.findings) {
+  const rules::Finding* finding(std::string_view rule) const {
+    for (const rules::Finding& f : verdict.findings) {
       if (f.rule == rule) return &f;
     }
     return nullptr;
@@ -41,17 +42,17 @@ struct Answer {
 };
 
 Answer answer_to(const std::string& text) {
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
-  plan::Review review = plan::run_stages(design.value(), machine::known());
-  plan::Verdict verdict = verdict_of(review, {.spends = false});
+  review::Review review = review::run_stages(design.value(), machine::known());
+  verdict::Verdict verdict = verdict_of(review, {.spends = false});
   return {std::move(review), std::move(verdict)};
 }
 
 Answer answer_to(const char* name, const std::vector<Change>& changes) {
-  std::string text(design::find_template(name)->text);
+  std::string text(design_text::find_template(name)->text);
   for (const Change& c : changes) {
-    text = design::edit_text(text, c, machine::known().catalog()).value().text;
+    text = design_text::edit_text(text, c, machine::known().catalog()).value().text;
   }
   return answer_to(text);
 }
@@ -239,7 +240,7 @@ TEST(answers, metadata_servers_are_bought_and_fed) {
 // know nothing of one another.
 TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) {
   const Answer a = answer_to("superpod-h100", {});
-  const plan::CostView& c = a.review.cost;
+  const review::CostView& c = a.review.cost;
   ASSERT_TRUE(c.market && c.contract);
   const double dearer = std::log(c.contract->high / c.contract->median);
   const double cheaper = std::log(c.contract->median / c.contract->low);
@@ -298,9 +299,9 @@ TEST(answers, servers_beside_accelerators_are_no_accelerators) {
 // Eight H100 nodes for ten minutes a day: 1.6 MUSD a year where 0.1 would rent the hours.
 TEST(answers, machines_that_stand_idle_are_cheaper_rented) {
   const Answer a = answer_to("recommender", {});
-  const plan::Finding* f = a.finding("cost.renting");
+  const rules::Finding* f = a.finding("cost.renting");
   ASSERT_NE(f, nullptr);
-  const plan::CostView& c = a.review.cost;
+  const review::CostView& c = a.review.cost;
   const double rented =
       c.market->median.base() * years(1).base() * c.accelerators * c.use * c.utilisation;
   EXPECT_LT(rented, c.annual.base() / 5);

@@ -1,6 +1,6 @@
 // The port to a RADOS pool over a simulated librados: what it asks of the library, what becomes of
 // every answer and fault, and that it gives back what it was given.
-#include "live/rados/ceph_pool.h"
+#include "live/drives/ceph_pool.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

@@ -10,28 +10,28 @@
 #include "core/catalog/site_hours.h"
 #include "core/workload/job_trace.h"
 #include "core/workload/pod_trace.h"
+#include "layers/engines/engine.h"
 #include "layers/fabric/collective_parameters.h"
 #include "layers/fabric/counters.h"
 #include "layers/fabric/graph.h"
 #include "layers/fabric/nccl_log.h"
 #include "layers/facility/schedule.h"
 #include "layers/failure/causes.h"
-#include "layers/serving/engine.h"
 #include "live/agent/exporter_metrics.h"
 #include "live/agent/exporter_slurm.h"
 #include "live/agent/lifecycle_lines.h"
 #include "live/agent/slurm_parse.h"
 #include "live/agent/slurm_port.h"
 #include "live/s3/xml.h"
-#include "model/design/yaml_tree.h"
+#include "model/design_text/yaml_tree.h"
 #include "model/jobs/predict_training.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/megatron_arguments.h"
 #include "output/emit/script.h"
 #include "output/emit/stamp.h"
+#include "study/rehearse/rewind.h"
 #include "study/search/rank.h"
-#include "study/trial/rewind.h"
 
 namespace orrery {
 namespace {
@@ -102,7 +102,7 @@ TEST(codes_files, of_calibration) {
       "id,also,policy,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,"
       "first_token_ms,kernels_hidden,keeps_all_output\n";
   const auto engine = [&](const std::string& row) {
-    return code_of(serving::read_engines(table(engines + row)));
+    return code_of(engines::read_engines(table(engines + row)));
   };
   EXPECT_EQ(engine("e,,vllm,0.9,16,3,300,0,8,0.3,0\n"), "");
   EXPECT_EQ(engine("e,,vllm,1.1,16,3,300,0,8,0.3,0\n"), "serving.engine-row");
@@ -157,8 +157,8 @@ TEST(codes_files, of_traces_too_short_to_rewind) {
                     .gpus = 8});
   }
   const cluster::NodePool pool({32});
-  const trial::RewindOptions options{.policies = {cluster::BackfillVariant::easy}};
-  EXPECT_EQ(code_of(trial::rewind(jobs, pool, options)), "rewind.record");
+  const rehearse::RewindOptions options{.policies = {cluster::BackfillVariant::easy}};
+  EXPECT_EQ(code_of(rehearse::rewind(jobs, pool, options)), "rewind.record");
 }
 
 TEST(codes_files, of_models_and_megatron_lines) {
@@ -226,9 +226,9 @@ TEST(codes_files, of_what_we_emit) {
 
 TEST(codes_files, of_yaml_and_xml) {
   Diagnostics faults;
-  EXPECT_TRUE(design::parse_yaml("a: 1\n", "y", faults));
+  EXPECT_TRUE(design_text::parse_yaml("a: 1\n", "y", faults));
   EXPECT_EQ(code_of(faults), "");
-  EXPECT_FALSE(design::parse_yaml("? [a, b]\n: 1\n", "y", faults));
+  EXPECT_FALSE(design_text::parse_yaml("? [a, b]\n: 1\n", "y", faults));
   EXPECT_EQ(code_of(faults), "yaml.key");
   EXPECT_EQ(code_of(s3::read_xml("<a><b>1</b></a>")), "");
   EXPECT_EQ(code_of(s3::read_xml("<a><b>1</a>")), "xml.malformed");

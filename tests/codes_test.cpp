@@ -6,7 +6,7 @@
 
 #include "layers/fabric/what_if.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
 
@@ -19,10 +19,10 @@ std::string code_of(const Result<T>& result) {
 }
 
 std::string code_of_design(const std::string& lines, const std::string& site = "{ region: usa }") {
-  return code_of(design::read_design("orrery: 1\nname: a\nsite: " + site +
-                                         "\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n" +
-                                         lines,
-                                     machine::known().catalog()));
+  return code_of(design_text::read_design("orrery: 1\nname: a\nsite: " + site +
+                                              "\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n" +
+                                              lines,
+                                          machine::known().catalog()));
 }
 
 TEST(codes, of_qualities_of_service) {
@@ -186,7 +186,7 @@ TEST(codes, of_adapters) {
 
 TEST(codes, of_failover) {
   const auto code = [](const std::string& first, const std::string& more = "") {
-    return code_of(design::read_design(
+    return code_of(design_text::read_design(
         "orrery: 1\nname: x\nsites: [{ name: a, region: usa }, { name: b, region: usa }, "
         "{ name: c, region: usa }]\nfleet: [{ name: f, site: a, node: dgx-h100, count: 1 }, "
         "{ name: g, site: b, node: dgx-h100, count: 1 }]\nworkloads:\n  - serve: { model: "
@@ -248,10 +248,10 @@ TEST(codes, of_protection) {
 TEST(codes, of_scale_up_links) {
   const auto code = [](const std::string& node, const std::string& custom) {
     return code_of(
-        design::read_design("orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, "
-                            "count: 2, node: " +
-                                node + ", custom: { " + custom + " } }]\n",
-                            machine::known().catalog()));
+        design_text::read_design("orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, "
+                                 "count: 2, node: " +
+                                     node + ", custom: { " + custom + " } }]\n",
+                                 machine::known().catalog()));
   };
   EXPECT_EQ(code("mi300x-platform", "scale_up: ualink-200"), "");
   EXPECT_EQ(code("mi300x-platform", "scale_up: ualink-200, scale_up_links: 4"), "");
@@ -275,7 +275,7 @@ TEST(codes, of_marks_and_watchdogs) {
 
 TEST(codes, of_slices) {
   const auto code = [](const std::string& more, const std::string& node) {
-    return code_of(design::read_design(
+    return code_of(design_text::read_design(
         "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: " + node +
             ", count: 2 }]\nworkloads: [{ jobs: { rate: 1 /h, mean_duration: 1 h, " + more +
             " } }]\n",
@@ -435,7 +435,7 @@ TEST(codes, of_partitions) {
   EXPECT_EQ(code("partitions: [{ name: day, fleet: g }]"), "design.unknown-name");
   EXPECT_EQ(code("partitions: [{ name: f, nodes: 1 }]"), "");
   const auto of_two_fleets = [](const std::string& partitions, const std::string& work) {
-    return code_of(design::read_design(
+    return code_of(design_text::read_design(
         "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n"
         "  - { name: f, node: dgx-h100, count: 2 }\n"
         "  - { name: g, node: dgx-h100, count: 4, partition: kubernetes }\n"

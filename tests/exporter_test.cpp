@@ -18,11 +18,11 @@
 #include "live/agent/exporter_slurm.h"
 #include "live/agent/test_folder.h"
 #include "live/net/test_socket.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/prometheus.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "slurm_cluster.h"
 
 extern char** environ;
@@ -104,13 +104,13 @@ std::string queried(const std::string& server, const std::string& expr) {
 }
 
 std::string design_text() {
-  return std::string(design::find_template("superpod-h100").value().text);
+  return std::string(design_text::find_template("superpod-h100").value().text);
 }
 
 // The emitted files with every second looked at, and only the exporter to scrape.
 void write_configuration(const agent::TestFolder& folder, int exporter_port) {
-  const auto design = design::read_design(design_text(), machine::known().catalog()).value();
-  const plan::Review review = plan::run_stages(design, machine::known());
+  const auto design = design_text::read_design(design_text(), machine::known().catalog()).value();
+  const review::Review review = review::run_stages(design, machine::known());
   std::string rules;
   const emit::EmittedFiles files = emit::emit_prometheus(review, {.design = design.name}).value();
   for (const emit::EmittedFile& f : files) {

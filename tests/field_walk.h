@@ -15,11 +15,11 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "model/design/design.h"
-#include "model/design/change.h"
 #include "model/design/fields_design.h"
 #include "model/design/goals.h"
 #include "model/design/names.h"
 #include "model/design/part_ids.h"
+#include "model/design_text/change.h"
 
 namespace orrery {
 
@@ -27,7 +27,7 @@ struct Variant {
   std::string value;
   int way = 0;
   // What must change beside it for the file to stay readable: shares add up to one.
-  std::vector<design::Change> also = {};
+  std::vector<design_text::Change> also = {};
 };
 
 struct FieldPlace {

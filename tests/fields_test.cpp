@@ -21,8 +21,9 @@
 
 #include "app/cli/store_design.h"
 #include "field_walk.h"
-#include "model/design/edit.h"
-#include "model/design/shape.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/shape.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/grafana.h"
@@ -30,9 +31,8 @@
 #include "output/emit/prometheus.h"
 #include "output/emit/slurm.h"
 #include "output/emit/terraform.h"
-#include "plan/plan/verdict.h"
-#include "study/search/network_load.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
+#include "study/compare/network_load.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery {
@@ -67,8 +67,8 @@ void add_files(Signals& s, const std::string& target, const Result<emit::Emitted
 
 Signals signals_of(const design::Design& design) {
   Signals s;
-  const plan::Review review = plan::run_stages(design, machine::known());
-  const plan::Verdict verdict = verdict_of(review, {.spends = false, .insist = false});
+  const review::Review review = review::run_stages(design, machine::known());
+  const verdict::Verdict verdict = verdict_of(review, {.spends = false, .insist = false});
   for (const figures::Section& section : verdict.sections) {
     for (const figures::Figure& f : section.figures) {
       s.figures[f.id()] += f.estimate.value;
@@ -77,7 +77,7 @@ Signals signals_of(const design::Design& design) {
   }
   for (const figures::GoalOutcome& g : verdict.goals) s.figures["goal_" + g.metric] = g.met ? 1 : 0;
   s.figures["ready"] = 0;
-  for (const plan::Finding& f : verdict.findings) ++s.rules[f.rule];
+  for (const rules::Finding& f : verdict.findings) ++s.rules[f.rule];
   const emit::EmitSource source{.design = "rich", .version = "", .digest = "none"};
   add_files(s, "slurm", emit_slurm(review, source));
   add_files(s, "kubernetes", emit_kubernetes(review, source));
@@ -85,7 +85,7 @@ Signals signals_of(const design::Design& design) {
   add_files(s, "grafana", emit_grafana(review, source));
   add_files(s, "terraform", emit_terraform(review, source));
   if (const auto store = cli::store_of_design(design)) {
-    s.files["store"] = store::store_text("id", store->tiers);
+    s.files["store"] = upkeep::store_text("id", store->tiers);
   }
   return s;
 }
@@ -96,7 +96,7 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 // Files that a rich design names stand beside it.
-design::ReadDesignOptions options() {
+design_text::ReadDesignOptions options() {
   return {.read_file = [](std::string_view path) -> Result<std::string> {
     return read_file(std::filesystem::path(ORRERY_SOURCE_DIR) / "tests" / "rich" / path);
   }};
@@ -127,7 +127,7 @@ std::vector<Rich> rich_designs() {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;
     Rich rich{.name = entry.path().filename().string(), .text = read_file(entry.path())};
-    auto design = design::read_design(rich.text, machine::known().catalog(), options());
+    auto design = design_text::read_design(rich.text, machine::known().catalog(), options());
     EXPECT_TRUE(design) << rich.name << '\n' << (design ? "" : to_text(design.error()));
     if (!design) continue;
     rich.design = *std::move(design);
@@ -208,15 +208,15 @@ int as_declared(std::string_view moves, const Signals& before, const Signals& af
 
 // The variant applied to the author's text; none where the reader refuses it.
 std::optional<Signals> with(Rich& rich, const FieldPlace& place, const Variant& variant) {
-  std::vector<design::Change> changes = variant.also;
+  std::vector<design_text::Change> changes = variant.also;
   changes.push_back({place.path, variant.value});
   std::string text = rich.text;
-  for (const design::Change& change : changes) {
-    const auto edited = design::edit_text(text, change, machine::known().catalog(), options());
+  for (const design_text::Change& change : changes) {
+    const auto edited = design_text::edit_text(text, change, machine::known().catalog(), options());
     if (!edited) return std::nullopt;
     text = edited->text;
   }
-  const auto design = design::read_design(text, machine::known().catalog(), options());
+  const auto design = design_text::read_design(text, machine::known().catalog(), options());
   if (!design) return std::nullopt;
   Signals after = signals_of(*design);
   if (!is_of_run(place.field)) return after;
@@ -232,10 +232,10 @@ bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
 TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
   std::string silent;
-  for (const design::SectionShape& section : design::design_shape()) {
-    for (const design::FieldShape& f : section.fields) {
+  for (const design_text::SectionShape& section : design_text::design_shape()) {
+    for (const design_text::FieldShape& f : section.fields) {
       const bool holds_others =
-          f.kind == design::ValueKind::section || f.kind == design::ValueKind::workload;
+          f.kind == design_text::ValueKind::section || f.kind == design_text::ValueKind::workload;
       if (holds_others || !f.field.moves.empty() || !f.field.not_yet.empty()) continue;
       silent += section.name + "." + f.key + "\n";
     }
@@ -245,7 +245,7 @@ TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
 
 // What cannot act is refused with the sentence of its row.
 TEST(Fields, that_cannot_act_yet_are_refused_with_a_reason) {
-  const auto design = design::read_design(
+  const auto design = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"
       "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s }, max_tokens: 8 }\n",
       machine::known().catalog());
@@ -263,10 +263,10 @@ TEST(Fields, all_stand_in_the_rich_designs) {
     }
   }
   std::string missing;
-  for (const design::SectionShape& section : design::design_shape()) {
-    for (const design::FieldShape& f : section.fields) {
+  for (const design_text::SectionShape& section : design_text::design_shape()) {
+    for (const design_text::FieldShape& f : section.fields) {
       const bool holds_others =
-          f.kind == design::ValueKind::section || f.kind == design::ValueKind::workload;
+          f.kind == design_text::ValueKind::section || f.kind == design_text::ValueKind::workload;
       if (holds_others || !f.field.not_yet.empty() || is_label(f.field)) continue;
       if (f.key == "dimensions") continue;  // of a torus, which no rich design is
       if (!said.contains(f.key)) missing += section.name + "." + f.key + "\n";

@@ -15,17 +15,17 @@
 #include <sstream>
 
 #include "core/base/text.h"
-#include "model/design/edit.h"
-#include "model/design/templates.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
-#include "plan/plan/rules.h"
+#include "plan/rules/rules.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
 
-using design::Change;
+using design_text::Change;
 
 // Rules whose findings say what to know, not what to change.
 const std::map<std::string, std::string> kNoEdit = {
@@ -48,29 +48,29 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 std::string template_text(std::string_view name) {
-  const auto found = design::find_template(name);
+  const auto found = design_text::find_template(name);
   EXPECT_TRUE(found.has_value()) << name;
   return found ? std::string(found->text) : std::string();
 }
 
 // Files that a broken design names stand with the rich ones.
-design::ReadDesignOptions files() {
+design_text::ReadDesignOptions files() {
   return {.read_file = [](std::string_view path) -> Result<std::string> {
     return read_file(std::filesystem::path("tests/rich") / path);
   }};
 }
 
 // Findings alone: what a design costs is of no concern here.
-std::vector<plan::Finding> findings_of(std::string_view text) {
-  const auto design = design::read_design(text, machine::known().catalog(), files());
+std::vector<rules::Finding> findings_of(std::string_view text) {
+  const auto design = design_text::read_design(text, machine::known().catalog(), files());
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
   if (!design) return {};
-  return check_rules(plan::run_stages(*design, machine::known()));
+  return check_rules(review::run_stages(*design, machine::known()));
 }
 
 // As one click does it: in the author's own text, which keeps its form.
 std::string edited(const std::string& text, const Change& edit) {
-  auto after = design::edit_text(text, edit, machine::known().catalog(), files());
+  auto after = design_text::edit_text(text, edit, machine::known().catalog(), files());
   EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
                                  << (after ? "" : to_text(after.error()));
   if (!after) return text;
@@ -85,19 +85,19 @@ std::string all_edited(std::string text, const std::vector<Change>& edits) {
 
 // That nodes stand idle, or are used too little to be owned, follows from many a change; only their
 // own mutations look for these notes.
-bool follows(const plan::Finding& f) {
+bool follows(const rules::Finding& f) {
   return f.rule == "cluster.idle-nodes" || f.rule == "cost.renting";
 }
-std::set<std::string> rules_in(const std::vector<plan::Finding>& findings,
+std::set<std::string> rules_in(const std::vector<rules::Finding>& findings,
                                std::string_view wanted = {}) {
   std::set<std::string> ids;
-  for (const plan::Finding& f : findings) {
+  for (const rules::Finding& f : findings) {
     if (!follows(f) || f.rule == wanted) ids.insert(f.rule);
   }
   return ids;
 }
 
-std::string as_text(const plan::Finding& f) {
+std::string as_text(const rules::Finding& f) {
   return f.rule + ": " + f.what +
          (f.edit ? "\n  " + f.edit->path + " = " + f.edit->value : "\n  no edit");
 }
@@ -131,7 +131,7 @@ std::vector<Mutation> read_mutations() {
 
 TEST(Fixes, every_rule_has_a_design_that_breaks_it) {
   std::set<std::string> missing;
-  for (const plan::Rule& r : plan::all_rules()) missing.insert(r.id);
+  for (const rules::Rule& r : rules::all_rules()) missing.insert(r.id);
   for (const Mutation& m : read_mutations()) missing.erase(m.rule);
   EXPECT_EQ(missing, std::set<std::string>{});
 }
@@ -145,13 +145,13 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   ASSERT_FALSE(before.contains(m.rule));
 
   const std::string broken = all_edited(text, m.edits);
-  const std::vector<plan::Finding> findings = findings_of(broken);
+  const std::vector<rules::Finding> findings = findings_of(broken);
   std::set<std::string> expected = before;
   expected.insert(m.rule);
   EXPECT_EQ(rules_in(findings, m.rule), expected);
 
   std::string cured = broken;
-  for (const plan::Finding& f : findings) {
+  for (const rules::Finding& f : findings) {
     if (f.rule != m.rule) continue;
     EXPECT_FALSE(f.what.empty());
     EXPECT_FALSE(f.why.empty());
@@ -161,7 +161,7 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
     if (f.edit) cured = edited(cured, {f.edit->path, f.edit->value});
   }
   if (cured == broken) return;
-  for (const plan::Finding& f : findings_of(cured)) {
+  for (const rules::Finding& f : findings_of(cured)) {
     if (follows(f)) continue;
     EXPECT_TRUE(before.contains(f.rule)) << as_text(f) << '\n' << cured;
   }
@@ -182,7 +182,7 @@ TEST(Fixes, the_examples_findings_offer_edits) {
   int designs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     ++designs;
-    for (const plan::Finding& f : findings_of(read_file(entry.path()))) {
+    for (const rules::Finding& f : findings_of(read_file(entry.path()))) {
       EXPECT_TRUE(f.edit || kNoEdit.contains(f.rule)) << entry.path() << '\n' << as_text(f);
     }
   }
@@ -191,9 +191,9 @@ TEST(Fixes, the_examples_findings_offer_edits) {
 
 TEST(Fixes, paths_name_the_site_as_the_file_does) {
   const auto path_of_fix = [](const std::string& text) {
-    const std::vector<plan::Finding> findings = findings_of(text);
+    const std::vector<rules::Finding> findings = findings_of(text);
     const auto found =
-        std::ranges::find(findings, "facility.rack-above-cooling", &plan::Finding::rule);
+        std::ranges::find(findings, "facility.rack-above-cooling", &rules::Finding::rule);
     return found != findings.end() && found->edit ? found->edit->path : "none";
   };
   const std::string one = edited(template_text("superpod-h100"), {"site.cooling", "air-perimeter"});
@@ -220,8 +220,8 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
                                line.substr(std::min(line.size(), equals + 3))});
     bool passes = false;
     for (int click = 0; click <= kClicksMost && !passes; ++click) {
-      const auto design = design::read_design(text, machine::known().catalog());
-      const plan::Verdict v = plan::verdict_of(*design, machine::known(), {.spends = false});
+      const auto design = design_text::read_design(text, machine::known().catalog());
+      const verdict::Verdict v = verdict::verdict_of(*design, machine::known(), {.spends = false});
       passes = v.passes();
       EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
       const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });
@@ -236,7 +236,7 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
 // tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
 std::vector<Change> pranks_on(const std::string& text) {
   std::map<std::string, std::string> places;
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design_text::read_design(text, machine::known().catalog());
   places["{site}"] = design->places.given("site") ? "site" : "sites[0]";
   for (const design::Workload& w : design->workloads) {
     places.emplace("{" + std::string(kind_of(w)) + "}", machine::path_of(*design, w));
@@ -260,8 +260,9 @@ std::vector<Change> pranks_on(const std::string& text) {
 
 // The text after a prank; none where the file has no such place or is no design any more.
 std::optional<std::string> pranked(const std::string& text, const Change& prank) {
-  const auto after = design::edit_text(text, prank, machine::known().catalog());
-  if (!after || !design::read_design(after->text, machine::known().catalog())) return std::nullopt;
+  const auto after = design_text::edit_text(text, prank, machine::known().catalog());
+  if (!after || !design_text::read_design(after->text, machine::known().catalog()))
+    return std::nullopt;
   return after->text;
 }
 
@@ -271,16 +272,16 @@ void expect_mended(std::string text, const std::string& prank) {
   constexpr int kClicksMost = 16;
   SCOPED_TRACE(prank);
   std::string story;
-  std::vector<plan::Finding> findings = findings_of(text);
+  std::vector<rules::Finding> findings = findings_of(text);
   for (int click = 0; click < kClicksMost; ++click) {
     const auto first =
-        std::ranges::find_if(findings, [](const plan::Finding& f) { return f.edit.has_value(); });
+        std::ranges::find_if(findings, [](const rules::Finding& f) { return f.edit.has_value(); });
     if (first == findings.end()) return;
-    plan::Finding clicked = *first;  // a copy: the list is made anew
+    rules::Finding clicked = *first;  // a copy: the list is made anew
     story += as_text(clicked) + '\n';
     text = edited(text, {clicked.edit->path, clicked.edit->value});
     findings = findings_of(text);
-    for (const plan::Finding& f : findings) {
+    for (const rules::Finding& f : findings) {
       const bool same = f.rule == clicked.rule && f.edit && f.edit->path == clicked.edit->path;
       ASSERT_FALSE(same) << "not cured: " << as_text(f) << "\nafter\n" << story;
     }
@@ -290,7 +291,7 @@ void expect_mended(std::string text, const std::string& prank) {
 
 std::vector<std::string> template_names() {
   std::vector<std::string> names;
-  for (const design::Template& t : design::templates()) names.emplace_back(t.name);
+  for (const design_text::Template& t : design_text::templates()) names.emplace_back(t.name);
   return names;
 }
 

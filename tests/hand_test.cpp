@@ -10,10 +10,10 @@
 #include <map>
 
 #include "layers/failure/causes.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
@@ -22,15 +22,15 @@ using figures::Layer;
 
 struct Told {
   design::Design design;
-  plan::Review review;
-  plan::Verdict verdict;
+  review::Review review;
+  verdict::Verdict verdict;
 
   double at(Layer layer, std::string_view id, std::string_view section = {}) const {
     const figures::Figure* f = verdict.figure(layer, id, section);
     EXPECT_NE(f, nullptr) << design.name << ": " << id << " of " << section;
     return f ? f->estimate.value : -1;
   }
-  const plan::TrainView& train() const { return review.trains.front(); }
+  const review::TrainView& train() const { return review.trains.front(); }
   const design::Train& asked() const { return *review.trains.front().train; }
 };
 
@@ -41,11 +41,11 @@ const Told& told(const std::string& name) {
   static std::map<std::string, Told> all;
   const auto known = all.find(name);
   if (known != all.end()) return known->second;
-  const auto found = design::find_template(name);
-  auto design = design::read_design(found->text, parts(), {.file = name});
+  const auto found = design_text::find_template(name);
+  auto design = design_text::read_design(found->text, parts(), {.file = name});
   EXPECT_TRUE(design.has_value()) << name;
-  plan::Review review = plan::run_stages(*design, machine::known());
-  plan::Verdict verdict = plan::verdict_of(review, {.spends = false});
+  review::Review review = review::run_stages(*design, machine::known());
+  verdict::Verdict verdict = verdict::verdict_of(review, {.spends = false});
   return all.emplace(name, Told{*design, std::move(review), std::move(verdict)}).first->second;
 }
 
@@ -93,12 +93,12 @@ TEST(hand, storage_networks_have_ports_for_their_servers) {
   // A server of 1.6 Tb/s on ports of 400 Gb/s takes four.
   design::Design d = h200.design;
   d.storage[0].server_network = gbits_per_s(1600);
-  EXPECT_EQ(plan::run_stages(d, machine::known()).networks().storage.topology->endpoints,
+  EXPECT_EQ(review::run_stages(d, machine::known()).networks().storage.topology->endpoints,
             254 + 4 * 32 + 4 + 48);
   // What a provider runs has no port here.
   d = h200.design;
   d.storage[1].provider = "aws";
-  EXPECT_EQ(plan::run_stages(d, machine::known()).networks().storage.topology->endpoints,
+  EXPECT_EQ(review::run_stages(d, machine::known()).networks().storage.topology->endpoints,
             254 + 32 + 4);
 }
 
@@ -182,7 +182,7 @@ TEST_P(EveryPod, saves_and_restores) {
 }
 
 TEST_P(EveryPod, failures_and_what_they_leave) {
-  const plan::TrainView& v = t_.train();
+  const review::TrainView& v = t_.train();
   const double mtbf = t_.at(Layer::failure, "mtbf");
   EXPECT_NEAR(mtbf * v.hosts * v.failure.node_rate.base(), 1, 1e-9);
   // Detection and requeue as the template gives them; start 2 min and 6 ms a rank; one attempt in
@@ -275,7 +275,8 @@ TEST_P(EveryPod, money) {
 }
 
 design::Design template_of(const std::string& name) {
-  return design::read_design(design::find_template(name)->text, parts(), {.file = name}).value();
+  return design_text::read_design(design_text::find_template(name)->text, parts(), {.file = name})
+      .value();
 }
 
 // 200 M samples of 1 MB behind a pinned cache of 100 TB: half of the reads hit, but in the first of
@@ -285,22 +286,22 @@ TEST(hand, a_cache_in_front_of_the_lake_is_hit_by_its_share) {
   auto& data = std::get<design::Train>(d.workloads[0].task).dataset;
   data.tier = "lake";
   d.storage[0].capacity = terabytes(100);
-  const plan::Review half = plan::run_stages(d, machine::known());
+  const review::Review half = review::run_stages(d, machine::known());
   ASSERT_NE(half.trains[0].feed.cache, nullptr);
   EXPECT_EQ(half.trains[0].feed.cache->label, "hot");
   EXPECT_NEAR(half.trains[0].feed.hit_rate, 0.5 * 2 / 3, 1e-9);
   d.storage[0].capacity = terabytes(1000);
-  EXPECT_NEAR(plan::run_stages(d, machine::known()).trains[0].feed.hit_rate, 2.0 / 3, 1e-9);
+  EXPECT_NEAR(review::run_stages(d, machine::known()).trains[0].feed.hit_rate, 2.0 / 3, 1e-9);
   // Nothing stands in front of the cache itself.
   data.tier = "hot";
-  EXPECT_EQ(plan::run_stages(d, machine::known()).trains[0].feed.cache, nullptr);
+  EXPECT_EQ(review::run_stages(d, machine::known()).trains[0].feed.cache, nullptr);
 }
 
 // A run on four racks of eighteen hosts: four racks swing, and not seventy-two hosts.
 TEST(hand, a_rack_of_many_hosts_swings_once) {
   design::Design d = template_of("superpod-gb200");
   d.workloads[0].terms.nodes = 4;
-  const plan::Review r = plan::run_stages(d, machine::known());
+  const review::Review r = review::run_stages(d, machine::known());
   ASSERT_EQ(r.trains[0].hosts, 72);
   const facility::NodePower& power = r.sites[0].fleets[0].node;
   const catalog::Node& rack = *parts().node("gb200-nvl72");
@@ -316,8 +317,8 @@ TEST(hand, a_recommender_s_step_by_its_rows) {
   auto& asked = std::get<design::Train>(d.workloads[0].task);
   asked.batch = 1;
   asked.embeddings->rows = 1e6;
-  const plan::Review r = plan::run_stages(d, machine::known());
-  const plan::TrainView& v = r.trains[0];
+  const review::Review r = review::run_stages(d, machine::known());
+  const review::TrainView& v = r.trains[0];
   ASSERT_EQ(v.accelerators, 1);
   const catalog::Accelerator& a = *v.fleet->accelerator();
   double rows = 0;
@@ -338,8 +339,8 @@ TEST(hand, a_recommender_s_step_by_its_rows) {
 TEST(hand, tiers_hold_what_the_keep_rules_say) {
   design::Design d = template_of("superpod-h200");
   auto& save = *std::get<design::Train>(d.workloads[0].task).checkpoint;
-  const auto reviewed = [&] { return plan::run_stages(d, machine::known()); };
-  const plan::Review plain = reviewed();
+  const auto reviewed = [&] { return review::run_stages(d, machine::known()); };
+  const review::Review plain = reviewed();
   const double size = plain.trains[0].checkpoint->size.base();
   const double week = 7 * 86400;
   const double run = plain.trains[0].raw_time.base();
@@ -359,7 +360,7 @@ TEST(hand, tiers_hold_what_the_keep_rules_say) {
 TEST(hand, names_are_created_by_one_server_where_none_is_counted) {
   design::Design d = template_of("superpod-h200");
   const auto writes = [&] {
-    return plan::run_stages(d, machine::known()).trains[0].checkpoint->drain.total.base();
+    return review::run_stages(d, machine::known()).trains[0].checkpoint->drain.total.base();
   };
   const double four = writes();
   d.storage[0].metadata.servers.reset();
@@ -381,7 +382,7 @@ TEST(hand, nodes_in_repair_are_those_whose_hardware_failed) {
   }
   EXPECT_NEAR(all, 1, 1e-9);
   EXPECT_GT(soft, 0.1);
-  const plan::Review r = plan::run_stages(d, machine::known());
+  const review::Review r = review::run_stages(d, machine::known());
   EXPECT_NEAR(r.trains[0].failure.mtbf.base(), 100 * 86400 / 120.0, 1e-6);
   EXPECT_NEAR(r.trains[0].failure.mean_in_repair, 120 * 2 / 100.0 * (1 - soft), 1e-9);
 }

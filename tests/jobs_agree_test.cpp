@@ -10,11 +10,11 @@
 
 #include "core/base/text.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 #include "twin/twin/scenario.h"
 
 namespace orrery {
@@ -28,15 +28,15 @@ struct Subject {
 };
 
 void add(std::vector<Subject>& to, const std::string& name, const std::string& text) {
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design_text::read_design(text, machine::known().catalog());
   // Designs that name other files are read beside them, by the command line's tests.
   if (design) to.push_back({name, *design});
 }
 
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
-  const std::vector<design::Template> templates = design::templates();
-  for (const design::Template& t : templates) {
+  const std::vector<design_text::Template> templates = design_text::templates();
+  for (const design_text::Template& t : templates) {
     add(all, std::string(t.name), std::string(t.text));
   }
   for (const auto& entry : fs::directory_iterator(fs::path(ORRERY_SOURCE_DIR) / "examples")) {
@@ -86,7 +86,7 @@ TEST(JobsAgree, review_and_run_read_equal_jobs) {
   std::size_t services = 0;
   for (const Subject& s : all) {
     SCOPED_TRACE(s.name);
-    const plan::Review review = plan::run_stages(s.design, machine::known());
+    const review::Review review = review::run_stages(s.design, machine::known());
     const twin::Scenario run = twin::scenario_of(*review.machine, hours(1), {});
     ASSERT_EQ(review.serves.size(), run.services.size());
     for (std::size_t i = 0; i < run.services.size(); ++i, ++services) {
@@ -102,7 +102,7 @@ TEST(JobsAgree, review_and_run_read_equal_jobs) {
     }
     ASSERT_EQ(review.jobs.size(), run.streams.size() + run.slices.size());
     std::size_t stream = 0, slice = 0;
-    for (const plan::JobsView& v : review.jobs) {
+    for (const review::JobsView& v : review.jobs) {
       const bool sliced = !v.jobs->mig.empty();
       jobs::QueuedJob other = sliced ? static_cast<const jobs::QueuedJob&>(run.slices[slice++].job)
                                      : run.streams[stream++].job;

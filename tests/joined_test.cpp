@@ -13,9 +13,9 @@
 #include <iterator>
 #include <optional>
 
+#include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
@@ -31,7 +31,7 @@ design::Design read_pair(const std::string& name) {
   const std::string path = std::string(ORRERY_SOURCE_DIR) + "/examples/pairs/" + name + ".yaml";
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  auto design = design::read_design(text, machine::known().catalog(), {.file = path});
+  auto design = design_text::read_design(text, machine::known().catalog(), {.file = path});
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
   return design.value();
 }
@@ -39,13 +39,13 @@ design::Design read_pair(const std::string& name) {
 // Both designs of a pair with what the stages and the review say of them.
 struct Side {
   design::Design design;
-  plan::Review stages;
-  plan::Verdict verdict;
+  review::Review stages;
+  verdict::Verdict verdict;
 
   explicit Side(const std::string& name)
       : design(read_pair(name)),
-        stages(plan::run_stages(design, machine::known())),
-        verdict(plan::verdict_of(design, machine::known(), {.spends = false})) {}
+        stages(review::run_stages(design, machine::known())),
+        verdict(verdict::verdict_of(design, machine::known(), {.spends = false})) {}
 
   double figure(figures::Layer layer, std::string_view id) const {
     const figures::Figure* f = verdict.figure(layer, id);
@@ -55,10 +55,10 @@ struct Side {
   double goodput() const { return figure(figures::Layer::failure, "goodput"); }
   double useful_hour() const { return figure(figures::Layer::cost, "useful_hour"); }
   double annual() const { return figure(figures::Layer::cost, "annual"); }
-  const plan::TrainView& train() const { return stages.trains.at(0); }
+  const review::TrainView& train() const { return stages.trains.at(0); }
   bool breaks(std::string_view rule) const {
     return std::ranges::any_of(verdict.findings,
-                               [&](const plan::Finding& f) { return f.rule == rule; });
+                               [&](const rules::Finding& f) { return f.rule == rule; });
   }
 };
 
@@ -308,7 +308,7 @@ TEST(joined, air_cooling_shrinks_the_fleet_that_fits) {
   EXPECT_LE(b, 1.45);
   // 28.6 MW / PUE less storage, over 10.2 kW a node and its share of 1.74 + 0.44 MW of switches;
   // one in a hundred is kept back, since switches and PUE do not shrink in step.
-  const plan::SiteView& site = p.a.stages.sites.at(0);
+  const review::SiteView& site = p.a.stages.sites.at(0);
   const double node = 10.2e3 + site.fabric.base() / 2064;
   const double storage = site.storage.base();
   EXPECT_EQ(p.a.figure(figures::Layer::facility, "nodes_that_fit"),
@@ -375,7 +375,8 @@ design::Design run_of(const Published& p, bool own_rate) {
 }
 
 void expect_inside(const Published& p, bool own_rate, double widest_factor, double widest_points) {
-  const plan::Verdict v = plan::verdict_of(run_of(p, own_rate), machine::known(), {.spends = false});
+  const verdict::Verdict v =
+      verdict::verdict_of(run_of(p, own_rate), machine::known(), {.spends = false});
   const Estimate mtbf = v.figure(figures::Layer::failure, "mtbf")->estimate;
   EXPECT_LE(mtbf.low, p.between.base());
   EXPECT_GE(mtbf.high, p.between.base());
@@ -414,7 +415,7 @@ TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
   const auto width = [&](const design::Recovery& recovery) {
     design::Design d = run_of(llama, true);
     d.scheduler.recovery = recovery;
-    const plan::Verdict v = plan::verdict_of(d, machine::known(), {.spends = false});
+    const verdict::Verdict v = verdict::verdict_of(d, machine::known(), {.spends = false});
     const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
     return good.high - good.low;
   };
@@ -429,7 +430,7 @@ TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
 // ByteRobust (arXiv 2509.16293): 97 % of the time over three months on 9,600 GPUs.
 TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
   design::Design d = run_of({1200, hours(1), std::nullopt, 1}, false);
-  const plan::Verdict v = plan::verdict_of(d, machine::known(), {.spends = false});
+  const verdict::Verdict v = verdict::verdict_of(d, machine::known(), {.spends = false});
   const Estimate good = v.figure(figures::Layer::failure, "goodput")->estimate;
   EXPECT_LE(good.low, 0.97);
   EXPECT_GE(good.high, 0.97);
@@ -440,7 +441,7 @@ TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
 // Llama 3 405B took 30.84 M GPU-hours for 15.6 T tokens.
 TEST(published, llama_3_took_30_84_million_gpu_hours) {
   const design::Design d = run_of({2048, hours(54.0 * 24 / 419), 0.92, 419}, true);
-  const plan::Verdict v = plan::verdict_of(d, machine::known(), {.spends = false});
+  const verdict::Verdict v = verdict::verdict_of(d, machine::known(), {.spends = false});
   const Estimate e = v.figure(figures::Layer::training, "accelerator_hours")->estimate;
   std::printf("GPU-hours %.2f M [%.2f .. %.2f]\n", e.value / 1e6, e.low / 1e6, e.high / 1e6);
   EXPECT_LE(e.low, 30.84e6);

@@ -6,12 +6,12 @@
 #include "core/base/digest.h"
 #include "core/base/random.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/s3/hash.h"
-#include "live/store/check.h"
-#include "live/store/mend.h"
-#include "live/store/simulated_drive_fixture.h"
-#include "live/store/tier_places.h"
-#include "study/trial/simulated_places.h"
+#include "live/upkeep/check.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/tier_places.h"
+#include "study/rehearse/simulated_places.h"
 
 namespace orrery {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using storage::LifecycleDriver;
 using storage::LifecyclePolicy;
 
-constexpr store::TimeMs kStart = 1'700'000'000'000;
+constexpr rows::TimeMs kStart = 1'700'000'000'000;
 constexpr std::size_t kBytes = 1000;
 
 Result<void> keep_nothing(const std::vector<storage::LifecycleEvent>&) { return {}; }
@@ -31,7 +31,7 @@ class BothDrivers {
   explicit BothDrivers(const LifecyclePolicy& policy)
       : twin_({"hot", "warm", "cold"}), twin_driver_(twin_, keep_nothing, policy, {}) {
     for (const std::string name : {"hot", "warm", "cold"}) {
-      drives_.push_back(std::make_unique<store::SimulatedDrive>());
+      drives_.push_back(std::make_unique<drives::SimulatedDrive>());
       tiers_.push_back({name, {1, 0}, {name}});
       set_[name] = drives_.back().get();
     }
@@ -43,8 +43,8 @@ class BothDrivers {
                             .random_bytes = [](std::size_t n) { return std::string(n, 'r'); }});
     EXPECT_TRUE(store_->open());
     EXPECT_TRUE(store_->make_bucket({.name = "pail", .owner = "main"}));
-    places_ =
-        std::make_unique<store::TierPlaces>(*store_, store::MoveSetting{.keeps_checkpoints = true});
+    places_ = std::make_unique<upkeep::TierPlaces>(*store_,
+                                                   upkeep::MoveSetting{.keeps_checkpoints = true});
     store_driver_ = std::make_unique<LifecycleDriver>(*places_, keep_nothing, policy,
                                                       storage::LifecycleMemory{});
   }
@@ -61,7 +61,7 @@ class BothDrivers {
     store::BlobWriter writer = store_->writer("hot");
     ASSERT_TRUE(writer.append(content));
     const auto blob = writer.finish();
-    store::Version fresh{.size = kBytes, .etag = to_hex(s3::md5(content))};
+    rows::Version fresh{.size = kBytes, .etag = to_hex(s3::md5(content))};
     fresh.tags = {{"orrery-role", milestone ? "milestone" : "checkpoint"},
                   {"orrery-run", "run"},
                   {"orrery-step", std::to_string(step)}};
@@ -75,7 +75,7 @@ class BothDrivers {
   }
   void pass(Seconds span) {
     twin_.pass(span);
-    now_ += static_cast<store::TimeMs>(span.base() * 1000);
+    now_ += static_cast<rows::TimeMs>(span.base() * 1000);
   }
   bool ends_alike() {
     const auto seen = places_->look();
@@ -91,7 +91,7 @@ class BothDrivers {
       for (const char* place : {"hot", "warm", "cold"})
         in_twin += twin_.is_good_at(place, id) ? 1 : 0;
     }
-    return copies == in_twin && store::check_store(*store_, true)->clean();
+    return copies == in_twin && upkeep::check_store(*store_, true)->clean();
   }
 
  private:
@@ -106,15 +106,15 @@ class BothDrivers {
     return out;
   }
 
-  store::TimeMs now_ = kStart;
-  trial::SimulatedPlaces twin_;
+  rows::TimeMs now_ = kStart;
+  rehearse::SimulatedPlaces twin_;
   LifecycleDriver twin_driver_;
-  store::MemoryMetadata metadata_;
-  std::vector<std::unique_ptr<store::SimulatedDrive>> drives_;
+  rows::MemoryMetadata metadata_;
+  std::vector<std::unique_ptr<drives::SimulatedDrive>> drives_;
   std::vector<store::Tier> tiers_;
   store::DriveSet set_;
   std::unique_ptr<store::Store> store_;
-  std::unique_ptr<store::TierPlaces> places_;
+  std::unique_ptr<upkeep::TierPlaces> places_;
   std::unique_ptr<LifecycleDriver> store_driver_;
 };
 

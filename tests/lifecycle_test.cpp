@@ -10,19 +10,19 @@
 
 #include "core/base/random.h"
 #include "layers/storage/lifecycle_wants.h"
-#include "study/trial/simulated_places.h"
+#include "study/rehearse/simulated_places.h"
 
 namespace orrery {
 namespace {
 
 using agent::LifecycleAgent;
+using rehearse::SimulatedItem;
+using rehearse::SimulatedPlaces;
+using rehearse::SimulatedRemoval;
 using storage::KeepPlace;
 using storage::LifecycleEvent;
 using storage::LifecycleMemory;
 using storage::LifecyclePolicy;
-using trial::SimulatedItem;
-using trial::SimulatedPlaces;
-using trial::SimulatedRemoval;
 
 // Thrown by the simulated places to end a driver where it stands.
 struct Killed {};

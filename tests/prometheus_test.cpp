@@ -13,13 +13,13 @@
 
 #include "live/agent/command.h"
 #include "live/agent/test_folder.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/alerts.h"
 #include "output/emit/alerts_yaml.h"
 #include "output/emit/grafana.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
@@ -32,17 +32,17 @@ const emit::EmitSource kSource{.design = "test", .version = "1", .digest = std::
 // A review points into its design; both live here.
 struct Reviewed {
   design::Design design;
-  plan::Review review;
+  review::Review review;
 
   explicit Reviewed(design::Design d)
-      : design(std::move(d)), review(plan::run_stages(design, machine::known())) {}
+      : design(std::move(d)), review(review::run_stages(design, machine::known())) {}
   Reviewed(const Reviewed&) = delete;
 };
 
 design::Design template_design(std::string_view name) {
-  const auto found = design::find_template(name);
-  auto design =
-      design::read_design(found.value().text, machine::known().catalog(), {.file = "design.yaml"});
+  const auto found = design_text::find_template(name);
+  auto design = design_text::read_design(found.value().text, machine::known().catalog(),
+                                         {.file = "design.yaml"});
   EXPECT_TRUE(design.has_value()) << name;
   return *std::move(design);
 }
@@ -118,7 +118,7 @@ void expect_accepted(const Reviewed& reviewed, const std::string& name,
 
 TEST(Prometheus, promtool_accepts_what_every_template_emits) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     expect_accepted(Reviewed(template_design(t.name)), std::string(t.name),
                     full() ? kAllTests : kNoTests);
   }
@@ -211,7 +211,7 @@ TEST(Prometheus, every_row_of_the_alert_table_is_tried) {
 TEST(Prometheus, thresholds_are_figures_of_the_plan) {
   const auto plan = emit::planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
-  const plan::TrainView& run = superpod().review.trains.front();
+  const review::TrainView& run = superpod().review.trains.front();
   std::map<std::string, double> threshold;
   for (const emit::Alert& a : rules.alerts) threshold.emplace(a.name, a.threshold);
   const double interval = run.checkpoint->interval.base();
@@ -371,7 +371,7 @@ const nlohmann::json& targets_checked(const nlohmann::json& panel) {
 }
 
 TEST(Grafana, every_panel_has_its_planned_line) {
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     const Reviewed reviewed(template_design(t.name));
     const auto files = emit_grafana(reviewed.review, kSource).value();
     const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));

@@ -8,14 +8,14 @@
 
 #include "ceph_cluster.h"
 #include "live/agent/test_folder.h"
-#include "live/rados/ceph_pool.h"
-#include "live/store/rados_drive.h"
+#include "live/drives/ceph_pool.h"
+#include "live/drives/rados_drive.h"
 #include "store_process.h"
 
 namespace orrery {
 namespace {
 
-using rados::PoolFault;
+using drives::PoolFault;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -42,8 +42,8 @@ class RadosLive : public testing::Test {
   std::string place(const std::string& space = "ours") const {
     return "rados:hot/" + space + "?conf=" + cluster->conf() + "&keyring=" + keyring;
   }
-  std::unique_ptr<rados::Pool> pool(const std::string& space = "ours") const {
-    return rados::open_ceph_pool(*rados::pool_place_of(place(space)));
+  std::unique_ptr<drives::Pool> pool(const std::string& space = "ours") const {
+    return drives::open_ceph_pool(*drives::pool_place_of(place(space)));
   }
 
   const agent::TestFolder folder{agent::folder_on_disk()};
@@ -75,14 +75,14 @@ TEST_F(RadosLive, keeps_the_promises_of_the_port) {
   // Another's namespace, a pool and a configuration that are not there.
   EXPECT_EQ(pool("theirs")->read("a", 0, 1).error().kind, PoolFault::refused);
   EXPECT_EQ(pool("theirs")->append("a", "x", true)->wait().error().kind, PoolFault::refused);
-  auto nowhere = *rados::pool_place_of(place());
+  auto nowhere = *drives::pool_place_of(place());
   nowhere.pool = "none";
-  EXPECT_EQ(rados::open_ceph_pool(nowhere)->list().error().kind, PoolFault::refused);
-  nowhere = *rados::pool_place_of(place());
+  EXPECT_EQ(drives::open_ceph_pool(nowhere)->list().error().kind, PoolFault::refused);
+  nowhere = *drives::pool_place_of(place());
   nowhere.conf = "/nowhere";
-  EXPECT_THAT(rados::open_ceph_pool(nowhere)->list().error().what, HasSubstr("/nowhere"));
+  EXPECT_THAT(drives::open_ceph_pool(nowhere)->list().error().what, HasSubstr("/nowhere"));
   // What is left the manager says once it has counted.
-  rados::PoolSpace space;
+  drives::PoolSpace space;
   for (int i = 0; i < 600 && space.total_bytes == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const auto now = pool()->space();
@@ -118,10 +118,10 @@ TEST(RadosCode, a_drive_on_a_pool_with_an_erasure_code) {
   CephCluster cluster(folder.at("ceph"), 3);
   ASSERT_TRUE(cluster.runs());
   ASSERT_TRUE(cluster.make_code_pool("code"));
-  const auto place = *rados::pool_place_of("rados:code/ours?user=admin&conf=" + cluster.conf());
+  const auto place = *drives::pool_place_of("rados:code/ours?user=admin&conf=" + cluster.conf());
   const std::string bytes = bytes_of(20'000'001, 5);
-  EXPECT_EQ(*rados::open_ceph_pool(place)->append_unit(), 24576u);
-  const auto drive = store::open_rados_drive(rados::open_ceph_pool(place), "", {"s", "d"}, true);
+  EXPECT_EQ(*drives::open_ceph_pool(place)->append_unit(), 24576u);
+  const auto drive = drives::open_rados_drive(drives::open_ceph_pool(place), "", {"s", "d"}, true);
   ASSERT_TRUE(drive) << drive.error().front().what;
   auto file = (*drive)->create("a.00.0");
   for (std::size_t at = 0; at < bytes.size(); at += 65'600) {

@@ -18,12 +18,12 @@
 #include "core/base/random.h"
 #include "core/base/units.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
 #include "model/design/fields_design.h"
 #include "model/design/goals.h"
 #include "model/design/names.h"
 #include "model/design/part_ids.h"
 #include "model/design/slurm_fleets.h"
+#include "model/design_text/read_design.h"
 
 namespace orrery {
 
@@ -426,7 +426,7 @@ inline void RandomDesign::put_right(design::Jobs& j) {
 inline void RandomDesign::put_right(design::StorageTier& t) {
   const std::string name = t.name;
   if (!t.profile.empty() && chance(0.5)) {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 "
         "}]\n"
         "storage: [{ profile: " +

@@ -1,4 +1,4 @@
-// Whatever design the reader accepts, the verdict keeps what plan/invariants.h promises.
+// Whatever design the reader accepts, the verdict keeps what verdict/invariants.h promises.
 //
 // A few hundred draws here; `./test --full` draws ten thousand and asks that every field, every
 // word and every part of the catalog was used at least twenty times.
@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <set>
 
-#include "model/design/shape.h"
-#include "model/design/templates.h"
-#include "model/design/write_design.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/shape.h"
+#include "model/design_text/templates.h"
+#include "model/design_text/write_design.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/invariants.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/invariants.h"
+#include "plan/verdict/verdict.h"
 #include "random_design.h"
 
 namespace orrery {
@@ -37,14 +37,15 @@ Drawn draw_and_check(int designs) {
     ++drawn.drawn;
     RandomDesign random(static_cast<std::uint64_t>(seed), models.catalog());
     const std::string text = write_design(random.draw());
-    const auto design = design::read_design(text, models.catalog(), {.read_file = random_file});
+    const auto design =
+        design_text::read_design(text, models.catalog(), {.read_file = random_file});
     if (!design) {
       drawn.refusals.insert(design.error().front().code + ": " + design.error().front().what);
       continue;
     }
     ++drawn.accepted;
     for (const auto& [what, n] : random.uses()) drawn.uses[what] += n;
-    const plan::Review review = plan::run_stages(*design, models);
+    const review::Review review = review::run_stages(*design, models);
     const auto broken =
         broken_invariants(review, verdict_of(review, {.spends = seed % 8 == 0, .insist = false}));
     if (broken.empty()) continue;
@@ -56,10 +57,10 @@ Drawn draw_and_check(int designs) {
 }
 
 TEST(Templates, keep_every_invariant) {
-  for (const design::Template& t : design::templates()) {
-    const auto design = design::read_design(t.text, machine::known().catalog());
+  for (const design_text::Template& t : design_text::templates()) {
+    const auto design = design_text::read_design(t.text, machine::known().catalog());
     ASSERT_TRUE(design) << t.name;
-    const plan::Review review = plan::run_stages(*design, machine::known());
+    const review::Review review = review::run_stages(*design, machine::known());
     for (const std::string& broken :
          broken_invariants(review, verdict_of(review, {.insist = false}))) {
       ADD_FAILURE() << t.name << ": " << broken;
@@ -72,8 +73,8 @@ std::set<std::string> all_there_is() {
   std::set<std::string> all;
   // Drawn with every design, or put right afterwards.
   const std::set<std::string> kAlways = {"orrery", "site", "sites", "goals", "workloads"};
-  for (const design::SectionShape& section : design::design_shape()) {
-    for (const design::FieldShape& f : section.fields) {
+  for (const design_text::SectionShape& section : design_text::design_shape()) {
+    for (const design_text::FieldShape& f : section.fields) {
       if (kAlways.contains(f.key) || !f.field.not_yet.empty()) continue;
       all.insert(f.key);
       for (const std::string_view word : f.words) all.insert(f.key + "=" + std::string(word));

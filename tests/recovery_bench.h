@@ -11,12 +11,12 @@
 
 #include "live/agent/journal_lines.h"
 #include "live/agent/recover.h"
-#include "study/trial/simulated_slurm.h"
+#include "study/rehearse/simulated_slurm.h"
 
 namespace orrery::testing_recovery {
 
-using trial::SimulatedOptions;
-using trial::SimulatedSlurm;
+using rehearse::SimulatedOptions;
+using rehearse::SimulatedSlurm;
 
 inline const Seconds kInterval = seconds(0.5);
 

@@ -14,6 +14,8 @@
 namespace orrery {
 namespace {
 
+using rehearse::SimulatedOptions;
+using rehearse::SimulatedSlurm;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -21,8 +23,6 @@ using testing::SizeIs;
 using testing_recovery::Bench;
 using testing_recovery::kInterval;
 using testing_recovery::words_of;
-using trial::SimulatedOptions;
-using trial::SimulatedSlurm;
 
 TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
   Bench bench;

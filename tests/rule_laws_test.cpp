@@ -9,42 +9,42 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "model/design/edit.h"
-#include "model/design/templates.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
 
-using Changes = std::vector<design::Change>;
+using Changes = std::vector<design_text::Change>;
 
-plan::Review review_of(const std::string& name, const Changes& changes) {
-  std::string text(design::find_template(name)->text);
-  for (const design::Change& c : changes) {
-    auto edited = design::edit_text(text, c, machine::known().catalog());
+review::Review review_of(const std::string& name, const Changes& changes) {
+  std::string text(design_text::find_template(name)->text);
+  for (const design_text::Change& c : changes) {
+    auto edited = design_text::edit_text(text, c, machine::known().catalog());
     EXPECT_TRUE(edited.has_value()) << c.path << " = " << c.value;
     if (edited) text = edited->text;
   }
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
-  return plan::run_stages(design.value(), machine::known());
+  return review::run_stages(design.value(), machine::known());
 }
 
-bool finds(const plan::Review& review, std::string_view rule) {
-  const plan::Verdict verdict = verdict_of(review, {.spends = false});
+bool finds(const review::Review& review, std::string_view rule) {
+  const verdict::Verdict verdict = verdict_of(review, {.spends = false});
   return std::ranges::any_of(verdict.findings,
-                             [&](const plan::Finding& f) { return f.rule == rule; });
+                             [&](const rules::Finding& f) { return f.rule == rule; });
 }
 
 // The rule must agree with `broken` on every design, and both answers must come.
 void expect_law(const std::string& name, std::string_view rule, const std::vector<Changes>& designs,
-                const std::function<bool(const plan::Review&)>& broken) {
+                const std::function<bool(const review::Review&)>& broken) {
   int yes = 0;
   int no = 0;
   for (const Changes& changes : designs) {
-    const plan::Review review = review_of(name, changes);
+    const review::Review review = review_of(name, changes);
     const bool is_broken = broken(review);
     EXPECT_EQ(finds(review, rule), is_broken)
         << rule << " of " << name << " with " << changes.back().path << " = "
@@ -67,7 +67,7 @@ std::vector<Changes> each(const std::string& path, const std::vector<std::string
 }
 
 TEST(rule_laws, a_save_is_safe_before_the_next_failure) {
-  const plan::Review plain = review_of("superpod-a100", {});
+  const review::Review plain = review_of("superpod-a100", {});
   const double size = plain.trains[0].checkpoint->size.base();
   const double mtbf = plain.trains[0].failure.mtbf.base();
   std::vector<std::string> rates;
@@ -76,7 +76,7 @@ TEST(rule_laws, a_save_is_safe_before_the_next_failure) {
   }
   // By hand: its size over the rate of the tier, the creation of its files and a commit of 2 s.
   expect_law("superpod-a100", "storage.never-safe", each("storage[0].write", rates),
-             [&](const plan::Review& r) {
+             [&](const review::Review& r) {
                const double drain = size / r.tiers()[0].write.base() + 600.0 / 20000 + 2;
                EXPECT_NEAR(r.trains[0].checkpoint->drain.total.base(), drain, 0.01 * drain);
                return drain > r.trains[0].failure.mtbf.base();
@@ -86,7 +86,7 @@ TEST(rule_laws, a_save_is_safe_before_the_next_failure) {
 TEST(rule_laws, later_copies_keep_up_with_their_rhythm) {
   expect_law("superpod-h100", "storage.later-copies",
              each("storage[1].write", {"1 MB/s", "10 MB/s", "20 MB/s", "40 MB/s", "1 GB/s"}),
-             [](const plan::Review& r) {
+             [](const review::Review& r) {
                const jobs::SavePlan& k = *r.trains[0].checkpoint;
                // A milestone a week; one is sent at the tier's own rate.
                const double takes = k.size.base() / r.tiers()[1].write.base();
@@ -96,7 +96,7 @@ TEST(rule_laws, later_copies_keep_up_with_their_rhythm) {
 }
 
 TEST(rule_laws, accelerators_starve_below_four_fifths) {
-  const auto worked = [](const plan::Review& r) { return r.trains[0].feed.loader.utilisation; };
+  const auto worked = [](const review::Review& r) { return r.trains[0].feed.loader.utilisation; };
   // Where storage binds, what is read is what is worked.
   const double at_five = worked(review_of("av-vision", {{"storage[0].read", "5 GB/s"}}));
   ASSERT_LT(at_five, 0.5);
@@ -104,18 +104,19 @@ TEST(rule_laws, accelerators_starve_below_four_fifths) {
   for (const double share : {0.5, 0.78, 0.79, 0.81, 0.82, 0.95}) {
     rates.push_back(shortest(5 * share / at_five) + " GB/s");
   }
-  expect_law(
-      "av-vision", "storage.starving", each("storage[0].read", rates), [&](const plan::Review& r) {
-        EXPECT_NEAR(worked(r) / r.tiers()[0].read.base(), at_five / 5e9, 0.02 * at_five / 5e9);
-        return worked(r) < 0.8;
-      });
+  expect_law("av-vision", "storage.starving", each("storage[0].read", rates),
+             [&](const review::Review& r) {
+               EXPECT_NEAR(worked(r) / r.tiers()[0].read.base(), at_five / 5e9,
+                           0.02 * at_five / 5e9);
+               return worked(r) < 0.8;
+             });
 }
 
 TEST(rule_laws, spares_cover_all_but_one_per_cent_of_the_time) {
   expect_law(
       "superpod-a100", "failure.spares",
       each("fleet[0].spares", {"0", "1", "2", "3", "4", "6"}, {{"workloads[0].train.nodes", "80"}}),
-      [](const plan::Review& r) {
+      [](const review::Review& r) {
         const jobs::FailurePlan& f = r.trains[0].failure;
         // P(Poisson(mean) > spares), added up here.
         double term = std::exp(-f.mean_in_repair);
@@ -130,8 +131,8 @@ TEST(rule_laws, spares_cover_all_but_one_per_cent_of_the_time) {
 TEST(rule_laws, replicas_are_ample_half_as_many_again_and_two_more) {
   expect_law("superpod-h100", "serving.over-provision",
              each("workloads[1].serve.replicas", {"1", "2", "3", "4", "5", "6", "8", "12"}),
-             [](const plan::Review& r) {
-               const plan::ServeView& v = r.serves[0];
+             [](const review::Review& r) {
+               const review::ServeView& v = r.serves[0];
                const double enough = std::max(1.0, std::ceil(v.replicas_needed - 1e-9));
                return v.replicas > 1.5 * enough && v.replicas >= enough + 2;
              });
@@ -141,7 +142,7 @@ TEST(rule_laws, replicas_are_ample_half_as_many_again_and_two_more) {
 TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
   expect_law("superpod-h200", "cluster.idle-nodes",
              each("workloads[0].train.nodes", {"120", "112", "96", "80"}),
-             [](const plan::Review& r) {
+             [](const review::Review& r) {
                const jobs::FailurePlan& f = r.trains[0].failure;
                double term = std::exp(-f.mean_in_repair);
                double within = term;
@@ -156,7 +157,7 @@ TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
 // forgiven. 1,016 accelerators are a little under the four units that have a row of their own.
 TEST(rule_laws, the_lowest_published_level_is_asked_for) {
   const auto slower_than = [](double read, double write) {
-    return [=](const plan::Review& r) {
+    return [=](const review::Review& r) {
       return r.tiers()[0].read.base() < read || r.tiers()[0].write.base() < write;
     };
   };
@@ -169,7 +170,7 @@ TEST(rule_laws, the_lowest_published_level_is_asked_for) {
 }
 
 TEST(rule_laws, events_are_written_as_fast_as_they_come) {
-  const plan::Review plain = review_of("recommender", {});
+  const review::Review plain = review_of("recommender", {});
   const auto& features = *plain.trains[0].train->features;
   const double bytes = features.size.base();
   const machine::Tier* tier = jobs::features_tier(plain.trains[0], *plain.machine);
@@ -179,7 +180,7 @@ TEST(rule_laws, events_are_written_as_fast_as_they_come) {
     rates.push_back(shortest(tier->write.base() / bytes * share) + " /s");
   }
   expect_law("recommender", "storage.features", each("workloads[0].train.features.rate", rates),
-             [&](const plan::Review& r) {
+             [&](const review::Review& r) {
                return r.trains[0].train->features->rate.base() * bytes > tier->write.base();
              });
 }
@@ -187,7 +188,7 @@ TEST(rule_laws, events_are_written_as_fast_as_they_come) {
 TEST(rule_laws, a_tier_answers_within_what_its_name_promises) {
   expect_law("superpod-h100", "storage.latency-target",
              each("storage[0].first_byte", {"500 us", "900 us", "990 us", "1.01 ms", "2 ms"}),
-             [](const plan::Review& r) { return r.tiers()[0].latency.total > milliseconds(1); });
+             [](const review::Review& r) { return r.tiers()[0].latency.total > milliseconds(1); });
 }
 
 }  // namespace

@@ -8,14 +8,14 @@
 
 #include "core/base/digest.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/drives/s3_drive.h"
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/s3/hash.h"
-#include "live/store/check.h"
-#include "live/store/mend.h"
-#include "live/store/s3_drive.h"
-#include "live/store/simulated_drive_fixture.h"
 #include "live/store/storage_class.h"
-#include "live/store/sweep.h"
-#include "live/store/tier_places.h"
+#include "live/upkeep/check.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/sweep.h"
+#include "live/upkeep/tier_places.h"
 #include "s3_fault_server.h"
 
 namespace orrery::store {

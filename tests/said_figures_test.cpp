@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery {
@@ -41,12 +41,12 @@ void expect_rows(const std::vector<figures::Section>& sections, Said not_by, Lab
 class SaidFigures : public testing::TestWithParam<std::string> {};
 
 TEST_P(SaidFigures, are_rows_of_the_table_in_review_and_run) {
-  const auto text = design::find_template(GetParam());
+  const auto text = design_text::find_template(GetParam());
   ASSERT_TRUE(text);
-  const auto design = design::read_design(text->text, machine::known().catalog());
+  const auto design = design_text::read_design(text->text, machine::known().catalog());
   ASSERT_TRUE(design) << to_text(design.error());
   Labels review, run;
-  expect_rows(plan::verdict_of(*design, machine::known(), {.spends = false}).sections, Said::run,
+  expect_rows(verdict::verdict_of(*design, machine::known(), {.spends = false}).sections, Said::run,
               review);
   const machine::Machine built = jobs::build_machine(*design, machine::known());
   const twin::Simulation simulation(built, {.horizon = hours(12)});

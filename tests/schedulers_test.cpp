@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "layers/serving/scheduler.h"
+#include "layers/engines/scheduler.h"
 
 namespace orrery::serving {
 namespace {

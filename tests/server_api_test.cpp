@@ -15,7 +15,7 @@
 #include "app/server/console.h"
 #include "core/base/random.h"
 #include "core/base/text.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery {
@@ -176,8 +176,9 @@ class Served {
   Served() {
     server::ConsoleSetting setting{.models = machine::known(), .version = "0"};
     setting.served = [] {
-      return server::ServedDesign{.file = "sample.yaml",
-                                  .text = std::string(design::find_template("single-node")->text)};
+      return server::ServedDesign{
+          .file = "sample.yaml",
+          .text = std::string(design_text::find_template("single-node")->text)};
     };
     console = server::Console::open(std::move(setting),
                                     server::JobStore::open(server::kStoreInMemory).value())
@@ -229,7 +230,7 @@ std::string disagreement(const Operation& operation, const net::Response& respon
 class Maker {
  public:
   explicit Maker(std::uint64_t seed) : random_(seed, "api") {
-    for (const design::Template& t : design::templates()) designs_.emplace_back(t.text);
+    for (const design_text::Template& t : design_text::templates()) designs_.emplace_back(t.text);
   }
 
   bool chance(double share) { return random_.uniform() < share; }
@@ -446,7 +447,7 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
 
 TEST(Api, every_view_of_every_template_is_of_its_schema) {
   const std::vector<Operation> operations = contract().operations();
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     for (const Operation& o : operations) {
       const bool takes_design = o.path == "/api/v1/fabric" || o.path == "/api/v1/hall" ||
                                 o.path == "/api/v1/training" || o.path == "/api/v1/serving" ||
@@ -474,7 +475,7 @@ constexpr std::size_t kTemplateStep = 5;
 TEST(Api, every_view_of_a_run_is_of_its_schema) {
   const std::vector<Operation> operations = contract().operations();
   std::size_t seen = 0;
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     if (seen++ % kTemplateStep != 0) continue;
     const Json request = {{"design", t.text}, {"span", "5 d"}, {"replications", 2}};
     const net::Response started = served().ask("POST", "/api/v1/runs", request.dump());

@@ -20,7 +20,7 @@
 #include "core/base/text.h"
 #include "http_client.h"
 #include "live/agent/test_folder.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 
 namespace orrery {
 namespace {
@@ -202,7 +202,7 @@ TEST(Serve, streams_the_progress_of_a_job) {
 // A design of its own for every client and second, as people edit: names and prices mostly, the
 // machines now and then, so that nothing of an earlier answer helps.
 std::string distinct_design(int client, int round) {
-  std::string text(design::find_template("superpod-h100")->text);
+  std::string text(design_text::find_template("superpod-h100")->text);
   const auto put = [&text](std::string_view at, std::string_view what) {
     const std::size_t found = text.find(at);
     if (found != std::string::npos) text.replace(found, at.size(), what);

@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "core/base/digest.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
-#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery {
@@ -31,7 +31,7 @@ std::string text_of(const std::string& path) {
 
 std::map<std::string, std::string> designs() {
   std::map<std::string, std::string> all;
-  for (const design::Template& t : design::templates()) all[std::string(t.name)] = t.text;
+  for (const design_text::Template& t : design_text::templates()) all[std::string(t.name)] = t.text;
   all["llama-3-405b"] = text_of(ORRERY_SOURCE_DIR "/examples/llama-3-405b.yaml");
   all["daily-assistant"] = text_of(ORRERY_SOURCE_DIR "/examples/daily-assistant.yaml");
   all["talks"] = text_of(ORRERY_SOURCE_DIR "/examples/talks.yaml");
@@ -51,7 +51,7 @@ twin::Run run_of(const std::string& text, bool threads) {
     return text_of(ORRERY_SOURCE_DIR "/examples/" + std::string(path));
   };
   const machine::Machine m = jobs::build_machine(
-      design::read_design(text, models.catalog(), {.read_file = beside}).value(), models);
+      design_text::read_design(text, models.catalog(), {.read_file = beside}).value(), models);
   const twin::Simulation simulation(m, {.replications = 2});
   std::vector<twin::Replication> done(2);
   if (threads) {
@@ -127,7 +127,7 @@ Estimate interruptions_of(const design::Design& design) {
 }
 
 design::Design llama_3() {
-  return design::read_design(designs().at("llama-3-405b"), machine::known().catalog()).value();
+  return design_text::read_design(designs().at("llama-3-405b"), machine::known().catalog()).value();
 }
 
 TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {

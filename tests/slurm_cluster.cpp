@@ -20,11 +20,11 @@
 #include "core/catalog/catalog.h"
 #include "core/catalog/embedded.h"
 #include "live/net/test_socket.h"
-#include "model/design/write_design.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/write_design.h"
 #include "output/emit/hosts.h"
 #include "output/emit/slurm.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::testing_slurm {
 namespace {
@@ -190,9 +190,9 @@ std::expected<void, std::string> Cluster::write_files(const ClusterOptions& opti
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(to_text(models.error()));
   const std::string text = options.design.empty() ? plain_design(options) : options.design;
-  const auto design = design::read_design(text, models->catalog(), {.file = "trial.yaml"});
+  const auto design = design_text::read_design(text, models->catalog(), {.file = "trial.yaml"});
   if (!design) return std::unexpected(to_text(design.error()));
-  const plan::Review review = plan::run_stages(*design, *models);
+  const review::Review review = review::run_stages(*design, *models);
   const auto hosts = hosts_of(review, emit::HostsOf::slurm);
   if (!hosts) return std::unexpected(to_text(hosts.error()));
   for (const emit::HostFleet& f : hosts->fleets) {

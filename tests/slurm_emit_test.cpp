@@ -12,11 +12,11 @@
 #include <set>
 
 #include "live/agent/test_folder.h"
-#include "model/design/write_design.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/write_design.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/slurm.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "slurm_cluster.h"
 
 namespace orrery {
@@ -140,11 +140,12 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
 }
 
 TEST(SlurmScripts, ShellcheckFindsNothing) {
-  auto design = design::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
+  auto design =
+      design_text::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
   ASSERT_TRUE(design.has_value());
   // Tenants have a script of their own.
   design->scheduler.quotas = {{.tenant = "a", .accelerators = 8}, {.tenant = "b", .share = 0.5}};
-  const plan::Review review = plan::run_stages(*design, machine::known());
+  const review::Review review = review::run_stages(*design, machine::known());
   const auto files = emit::emit_slurm(review, {.design = "t", .digest = "d"});
   ASSERT_TRUE(files.has_value());
   const agent::TestFolder folder;
@@ -165,9 +166,9 @@ class SlurmHealth : public testing::Test {
  protected:
   void SetUp() override {
     const auto design =
-        design::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
+        design_text::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
     ASSERT_TRUE(design.has_value());
-    const plan::Review review = plan::run_stages(*design, machine::known());
+    const review::Review review = review::run_stages(*design, machine::known());
     const auto files = emit::emit_slurm(review, {.design = "t", .digest = "d"});
     ASSERT_TRUE(files.has_value());
     for (const emit::EmittedFile& f : *files) put(folder_.at(f.path), f.text);

@@ -145,8 +145,8 @@ Times simulated(const agent::TestFolder& folder, const std::string& tier, const 
   save.load.busiest_node = bytes(static_cast<double>(burst_bytes()));
   save.write.commit = Seconds(0);
   save.files = kStreams;
-  const depot::StorageRun day = run_storage(scenario.storage_work(), {});
-  const depot::SaveTimes& times = day.jobs.front().saves.value();
+  const twin_storage::StorageRun day = run_storage(scenario.storage_work(), {});
+  const twin_storage::SaveTimes& times = day.jobs.front().saves.value();
   return {times.local.base(), times.restore.base()};
 }
 

@@ -11,16 +11,16 @@
 #include <thread>
 
 #include "live/agent/test_folder.h"
-#include "live/store/codec.h"
-#include "live/store/postgres_metadata.h"
+#include "live/rows/codec.h"
+#include "live/rows/postgres_metadata.h"
 #include "postgres_server.h"
 #include "store_process.h"
 
 namespace orrery {
 namespace {
 
-using store::Commit;
-using store::Metadata;
+using rows::Commit;
+using rows::Metadata;
 using testing::HasSubstr;
 
 bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
@@ -33,11 +33,11 @@ class GatewaysLive : public testing::Test {
     ASSERT_TRUE(server->runs());
   }
   std::unique_ptr<Metadata> opened(const std::string& store = "one") {
-    auto made = store::open_postgres_metadata({server->address(), store, false});
+    auto made = rows::open_postgres_metadata({server->address(), store, false});
     EXPECT_TRUE(made) << made.error().front().what;
     return made ? std::move(*made) : nullptr;
   }
-  static std::vector<std::string> keys_from(store::Cursor& cursor, const std::string& from) {
+  static std::vector<std::string> keys_from(rows::Cursor& cursor, const std::string& from) {
     std::vector<std::string> keys;
     for (cursor.seek(from); cursor.valid(); cursor.next()) keys.emplace_back(cursor.key());
     EXPECT_TRUE(cursor.state());
@@ -99,15 +99,15 @@ TEST_F(GatewaysLive, commits_of_two_gateways_lose_nothing_of_each_other) {
         Metadata& rows = who % 2 == 0 ? *one : *two;
         for (int done = 0; done < kTimes;) {
           const auto now = rows.get("count");
-          const std::uint64_t next = (*now ? store::from_big_endian(**now) : 0) + 1;
+          const std::uint64_t next = (*now ? rows::from_big_endian(**now) : 0) + 1;
           const auto taken = rows.commit(
-              {.expects = {{"count", *now}}, .changes = {{"count", store::big_endian(next)}}});
+              {.expects = {{"count", *now}}, .changes = {{"count", rows::big_endian(next)}}});
           if (taken && *taken) ++done;
         }
       });
     }
   }
-  EXPECT_EQ(store::from_big_endian(**one->get("count")), 6u * kTimes);
+  EXPECT_EQ(rows::from_big_endian(**one->get("count")), 6u * kTimes);
 }
 
 TEST_F(GatewaysLive, one_leads_and_a_run_is_held_while_its_gateway_lives) {
@@ -119,7 +119,7 @@ TEST_F(GatewaysLive, one_leads_and_a_run_is_held_while_its_gateway_lives) {
   EXPECT_TRUE(*two->is_held(1));
   EXPECT_TRUE(*one->leads());
   EXPECT_FALSE(*two->leads());
-  const auto alone = store::open_postgres_metadata({server->address(), "one", true});
+  const auto alone = rows::open_postgres_metadata({server->address(), "one", true});
   ASSERT_FALSE(alone);
   EXPECT_THAT(alone.error().front().what, HasSubstr("a gateway runs"));
   one.reset();
@@ -134,13 +134,13 @@ TEST_F(GatewaysLive, one_leads_and_a_run_is_held_while_its_gateway_lives) {
 }
 
 TEST_F(GatewaysLive, places_that_cannot_be_are_refused_in_words) {
-  EXPECT_FALSE(store::check_postgres_place("mysql://a/b"));
-  EXPECT_FALSE(store::check_postgres_place("postgresql://a:secret@b/c"));
-  EXPECT_FALSE(store::check_postgres_place("postgresql:///c?password=x"));
-  EXPECT_TRUE(store::check_postgres_place(server->address()));
-  EXPECT_FALSE(store::open_postgres_metadata({"postgresql:///x?host=/nowhere", "one", false}));
+  EXPECT_FALSE(rows::check_postgres_place("mysql://a/b"));
+  EXPECT_FALSE(rows::check_postgres_place("postgresql://a:secret@b/c"));
+  EXPECT_FALSE(rows::check_postgres_place("postgresql:///c?password=x"));
+  EXPECT_TRUE(rows::check_postgres_place(server->address()));
+  EXPECT_FALSE(rows::open_postgres_metadata({"postgresql:///x?host=/nowhere", "one", false}));
   const auto one = opened();
-  const auto other = store::open_postgres_metadata({server->address(), "two", false});
+  const auto other = rows::open_postgres_metadata({server->address(), "two", false});
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().front().what, HasSubstr("another store"));
 }

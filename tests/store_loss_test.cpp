@@ -18,11 +18,11 @@
 
 #include "core/base/digest.h"
 #include "live/agent/test_folder.h"
+#include "live/drives/file_text.h"
 #include "live/s3/hash.h"
-#include "live/store/check.h"
-#include "live/store/file_text.h"
-#include "live/store/store_folder.h"
-#include "live/store/sweep.h"
+#include "live/upkeep/check.h"
+#include "live/upkeep/store_folder.h"
+#include "live/upkeep/sweep.h"
 
 namespace orrery::store {
 namespace {

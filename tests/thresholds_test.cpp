@@ -11,11 +11,11 @@
 #include <string>
 
 #include "core/base/text.h"
-#include "model/design/edit.h"
-#include "model/design/templates.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery {
 namespace {
@@ -23,18 +23,18 @@ namespace {
 using figures::Layer;
 
 std::string with(std::string text, const std::string& path, const std::string& value) {
-  return design::edit_text(text, {path, value}, machine::known().catalog()).value().text;
+  return design_text::edit_text(text, {path, value}, machine::known().catalog()).value().text;
 }
 
-plan::Verdict verdict_on(const std::string& text) {
-  const auto design = design::read_design(text, machine::known().catalog());
+verdict::Verdict verdict_on(const std::string& text) {
+  const auto design = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
-  return verdict_of(plan::run_stages(design.value(), machine::known()), {.spends = false});
+  return verdict_of(review::run_stages(design.value(), machine::known()), {.spends = false});
 }
 
 bool finds(const std::string& text, std::string_view rule) {
   return std::ranges::any_of(verdict_on(text).findings,
-                             [&](const plan::Finding& f) { return f.rule == rule; });
+                             [&](const rules::Finding& f) { return f.rule == rule; });
 }
 
 // A limit that the design sets on a figure of the review.
@@ -53,8 +53,8 @@ class EveryLimit : public testing::TestWithParam<Limit> {};
 
 TEST_P(EveryLimit, one_per_cent_below_the_figure_breaks_and_one_above_does_not) {
   const Limit& l = GetParam();
-  const std::string text(design::find_template(l.name)->text);
-  const plan::Verdict verdict = verdict_on(text);
+  const std::string text(design_text::find_template(l.name)->text);
+  const verdict::Verdict verdict = verdict_on(text);
   const figures::Figure* figure = verdict.figure(l.layer, l.figure);
   ASSERT_NE(figure, nullptr);
   const auto limited = [&](double factor) {
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(thresholds, whole_numbers_are_enough_at_the_number_and_not_one_below) {
-  const std::string text(design::find_template("superpod-h100")->text);
+  const std::string text(design_text::find_template("superpod-h100")->text);
   // 120 nodes of the run, 2 of the service and 5 of the group.
   EXPECT_FALSE(finds(with(text, "fleet[0].count", "127"), "cluster.nodes"));
   EXPECT_TRUE(finds(with(text, "fleet[0].count", "126"), "cluster.nodes"));
@@ -99,8 +99,8 @@ TEST(thresholds, whole_numbers_are_enough_at_the_number_and_not_one_below) {
 }
 
 TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
-  const std::string text(design::find_template("superpod-h100")->text);
-  const plan::Verdict verdict = verdict_on(text);
+  const std::string text(design_text::find_template("superpod-h100")->text);
+  const verdict::Verdict verdict = verdict_on(text);
   const double load = verdict.figure(Layer::cluster, "load")->estimate.value;
   const auto at = [&](double share) {
     return with(text, "workloads[2].jobs.rate", shortest(7 / load * share) + " /h");
@@ -110,8 +110,8 @@ TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
 }
 
 TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
-  const std::string text(design::find_template("inference-pod")->text);
-  const plan::Verdict verdict = verdict_on(text);
+  const std::string text(design_text::find_template("inference-pod")->text);
+  const verdict::Verdict verdict = verdict_on(text);
   const double down = 1 - verdict.figure(Layer::serving, "availability")->estimate.value;
   ASSERT_GT(down, 0);
   const auto asked = [&](double factor) {
@@ -122,8 +122,8 @@ TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
 }
 
 TEST(thresholds, a_lost_site_needs_whole_replicas_elsewhere_and_a_line_that_carries_them) {
-  const std::string text(design::find_template("chatbot-zones")->text);
-  const plan::Verdict verdict = verdict_on(text);
+  const std::string text(design_text::find_template("chatbot-zones")->text);
+  const verdict::Verdict verdict = verdict_on(text);
   const double load = verdict.figure(Layer::serving, "failover_load")->estimate.value;
   const auto needed = static_cast<int>(std::ceil(11 * load));
   const auto with_replicas = [&](int n) {
@@ -140,8 +140,8 @@ TEST(thresholds, a_lost_site_needs_whole_replicas_elsewhere_and_a_line_that_carr
 }
 
 TEST(thresholds, a_goal_is_met_at_its_bound_and_missed_beyond) {
-  const std::string text(design::find_template("fraud-cpu")->text);
-  const plan::Verdict verdict = verdict_on(text);
+  const std::string text(design_text::find_template("fraud-cpu")->text);
+  const verdict::Verdict verdict = verdict_on(text);
   const double draw = verdict.figure(Layer::facility, "draw_nameplate")->estimate.value;
   const auto met = [&](double factor) {
     return verdict_on(

@@ -322,7 +322,7 @@ TEST(TidyRule, a_table_read_from_the_binary_is_seen) {
   }
   for (const char* path :
        {"src/output/emit/x.cpp", "src/plan/plan/x_test.cpp", "src/model/machine/known_fixture.h",
-        "src/model/design/templates.cpp", "tests/x_test.cpp"}) {
+        "src/model/design_text/templates.cpp", "tests/x_test.cpp"}) {
     EXPECT_THAT(check_embedded({path, bad}), IsEmpty()) << path;
   }
 }

@@ -4,9 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/design/write_design.h"
-
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/write_design.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const orrery::catalog::Catalog kCatalog = orrery::catalog::load_embedded_catalog().value();

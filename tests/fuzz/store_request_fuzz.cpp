@@ -27,15 +27,15 @@
 #include "core/base/digest.h"
 #include "core/base/text.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/s3/hash.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway.h"
-#include "live/store/check.h"
-#include "live/store/mend.h"
 #include "live/store/moment.h"
-#include "live/store/simulated_drive_fixture.h"
-#include "live/store/sweep.h"
-#include "live/store/tier_places.h"
+#include "live/upkeep/check.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/sweep.h"
+#include "live/upkeep/tier_places.h"
 
 // libFuzzer's own mutations; not there where the corpus is replayed without it.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,
@@ -333,10 +333,11 @@ struct Drawn {
 void add_tenants(MemoryMetadata& metadata) {
   for (const char* key : {"AK", "OTHER"}) {
     const std::string id = std::string_view(key) == "AK" ? "me" : "other";
-    must(
-        metadata.commit({.changes = {{row::tenant(key), encode(Tenant{key, "secret", id, id, 0})}}})
-            .has_value(),
-        "no tenant");
+    must(metadata
+             .commit(
+                 {.changes = {{rows::row::tenant(key), encode(Tenant{key, "secret", id, id, 0})}}})
+             .has_value(),
+         "no tenant");
   }
 }
 

@@ -12,7 +12,8 @@
 
 namespace orrery::tidy {
 
-// A row of the list: "src/model/design/schema.h | its test", or with a function after the path;
+// A row of the list: "src/model/design_text/schema.h | its test", or with a function after the
+// path;
 // `*` stands for all functions of the header.
 struct Unwired {
   int line = 0;

@@ -1,5 +1,5 @@
 // `orrery diff A B`: two designs with attributed differences, fit for a pull request.
-#include "study/search/diff.h"
+#include "study/compare/diff.h"
 
 #include <memory>
 
@@ -63,7 +63,7 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
   if (!after) faults.insert(faults.end(), after.error().begin(), after.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
   if (options.simulate) return diff_runs(*before, *after, *models, options, terminal);
-  const search::DesignDiff d = search::compare(*before, *after, *models);
+  const compare::DesignDiff d = compare::compare(*before, *after, *models);
   switch (options.format) {
     case Format::json:
       terminal.out << report::json_of(d);

@@ -8,14 +8,14 @@
 #include "app/cli/emit_folder.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
-#include "model/design/write_design.h"
+#include "model/design_text/write_design.h"
 #include "output/emit/dlio.h"
 #include "output/emit/grafana.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/prometheus.h"
 #include "output/emit/slurm.h"
 #include "output/emit/terraform.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -30,7 +30,7 @@ struct EmitOptions {
 };
 
 using Emitter =
-    std::function<Result<emit::EmittedFiles>(const plan::Review&, const emit::EmitSource&)>;
+    std::function<Result<emit::EmittedFiles>(const review::Review&, const emit::EmitSource&)>;
 
 const char* verb_of(ChangeKind kind) {
   switch (kind) {
@@ -142,9 +142,10 @@ ExitCode run_emit(const std::string& target, const EmitOptions& options, const E
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const plan::Review review = plan::run_stages(*design, *models);
-  const emit::EmitSource source{
-      .design = design->name, .version = design->version, .digest = design::design_digest(*design)};
+  const review::Review review = review::run_stages(*design, *models);
+  const emit::EmitSource source{.design = design->name,
+                                .version = design->version,
+                                .digest = design_text::design_digest(*design)};
   const auto files = emitter(review, source);
   if (!files) return refuse(terminal, files.error());
   return write_files(target, options, *files, source.digest, terminal);
@@ -202,7 +203,7 @@ ExitCode run_slurm(SlurmVerbOptions options, Terminal& terminal) {
   }
   return run_emit(
       "slurm", options,
-      [&options](const plan::Review& review, const emit::EmitSource& source) {
+      [&options](const review::Review& review, const emit::EmitSource& source) {
         return emit_slurm(review, source, options.slurm);
       },
       terminal);
@@ -251,7 +252,7 @@ Verb kubernetes_verb() {
             return [options](Terminal& terminal) {
               const ExitCode code = run_emit(
                   "kubernetes", *options,
-                  [&](const plan::Review& review, const emit::EmitSource& source) {
+                  [&](const review::Review& review, const emit::EmitSource& source) {
                     auto files = emit_kubernetes(review, source, options->kubernetes);
                     if (files) terminal.err << kubernetes_check_text(*files);
                     return files;
@@ -274,19 +275,19 @@ Verb emit_verb() {
           .verbs = {
               slurm_verb(), kubernetes_verb(),
               plain_verb("prometheus", "Recording and alert rules with their tests, dcgm counters",
-                         [](const plan::Review& review, const emit::EmitSource& source) {
+                         [](const review::Review& review, const emit::EmitSource& source) {
                            return emit_prometheus(review, source);
                          }),
               plain_verb("grafana", "Dashboards with the planned value in every panel",
-                         [](const plan::Review& review, const emit::EmitSource& source) {
+                         [](const review::Review& review, const emit::EmitSource& source) {
                            return emit_grafana(review, source);
                          }),
               plain_verb("terraform", "Instances of a rented fleet on AWS, GCP or Azure",
-                         [](const plan::Review& review, const emit::EmitSource& source) {
+                         [](const review::Review& review, const emit::EmitSource& source) {
                            return emit_terraform(review, source);
                          }),
               plain_verb("dlio", "The reads and saves of training runs for DLIO (MLPerf Storage)",
-                         [](const plan::Review& review, const emit::EmitSource& source) {
+                         [](const review::Review& review, const emit::EmitSource& source) {
                            return emit_dlio(review, source);
                          })}};
 }

@@ -13,7 +13,7 @@
 #include "output/report/claims_report.h"
 #include "output/report/explain_report.h"
 #include "output/report/reference_report.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 #include "study/calc/claims.h"
 
 namespace orrery::cli {
@@ -25,7 +25,7 @@ struct ExplainOptions {
   Format format = Format::text;
 };
 
-void print(Terminal& terminal, const report::Document& document, Format format) {
+void print_topic(Terminal& terminal, const report::Document& document, Format format) {
   terminal.out << (format == Format::markdown ? to_markdown(document)
                                               : to_text(document, terminal.style));
 }
@@ -53,26 +53,26 @@ ExitCode explain_claims(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(*checks);
   } else if (!o.name.empty()) {
-    print(terminal, report::document_of(checks->front()), o.format);
+    print_topic(terminal, report::document_of(checks->front()), o.format);
   } else {
     const bool details = o.format == Format::markdown;
-    print(terminal, document_of(*checks, report::ClaimsView{.details = details}), o.format);
+    print_topic(terminal, document_of(*checks, report::ClaimsView{.details = details}), o.format);
   }
   return ExitCode::good;
 }
 
 ExitCode explain_rules(const ExplainOptions& o, Terminal& terminal) {
-  std::vector<plan::Rule> rules = plan::all_rules();
+  std::vector<rules::Rule> rules = rules::all_rules();
   if (!o.name.empty()) {
     std::vector<std::string> ids;
-    for (const plan::Rule& r : rules) ids.emplace_back(r.id);
-    std::erase_if(rules, [&](const plan::Rule& r) { return r.id != o.name; });
+    for (const rules::Rule& r : rules) ids.emplace_back(r.id);
+    std::erase_if(rules, [&](const rules::Rule& r) { return r.id != o.name; });
     if (rules.empty()) return unknown(terminal, "rule", o.name, ids, "orrery explain rules");
   }
   if (o.format == Format::json) {
     terminal.out << report::json_of(rules);
   } else {
-    print(terminal, report::document_of(rules), o.format);
+    print_topic(terminal, report::document_of(rules), o.format);
   }
   return ExitCode::good;
 }
@@ -94,7 +94,7 @@ ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << json_of(*entries);
   } else {
-    print(terminal, document_of(*entries), o.format);
+    print_topic(terminal, document_of(*entries), o.format);
   }
   return ExitCode::good;
 }
@@ -115,10 +115,10 @@ ExitCode explain_profiles(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(profiles, catalog);
   } else {
-    print(terminal,
-          o.name.empty() ? report::document_of(profiles)
-                         : report::document_of(profiles.front(), catalog),
-          o.format);
+    print_topic(terminal,
+                o.name.empty() ? report::document_of(profiles)
+                               : report::document_of(profiles.front(), catalog),
+                o.format);
   }
   return ExitCode::good;
 }
@@ -136,9 +136,9 @@ ExitCode explain_figures(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::figure_reference_json(kinds);
   } else {
-    print(terminal,
-          o.name.empty() ? report::figure_reference() : report::document_of(kinds.front()),
-          o.format);
+    print_topic(terminal,
+                o.name.empty() ? report::figure_reference() : report::document_of(kinds.front()),
+                o.format);
   }
   return ExitCode::good;
 }
@@ -158,7 +158,7 @@ ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(all);
   } else {
-    print(terminal, report::document_of(all), o.format);
+    print_topic(terminal, report::document_of(all), o.format);
   }
   return ExitCode::good;
 }
@@ -169,7 +169,7 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(o.topic, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const plan::Verdict v = plan::verdict_of(*design, *models, {.spends = false});
+  const verdict::Verdict v = verdict::verdict_of(*design, *models, {.spends = false});
   const std::vector<report::PlacedFigure> found = report::figures_named(v, o.name);
   if (found.empty()) {
     return unknown(terminal, "figure", o.name, report::figure_names(v),
@@ -181,7 +181,7 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
     const bool one_name = std::ranges::all_of(found, [&](const report::PlacedFigure& p) {
       return p.figure->id() == found.front().figure->id();
     });
-    print(terminal, document_of(found, !o.name.empty() && one_name), o.format);
+    print_topic(terminal, document_of(found, !o.name.empty() && one_name), o.format);
   }
   return ExitCode::good;
 }
@@ -205,7 +205,7 @@ ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
     json.field("text", to_text(answer->document)).end_object();
     terminal.out << json.text() << '\n';
   } else {
-    print(terminal, answer->document, o.format);
+    print_topic(terminal, answer->document, o.format);
   }
   return ExitCode::good;
 }

@@ -8,10 +8,10 @@
 #include "app/cli/explain_word.h"
 #include "app/cli/verb.h"
 #include "core/catalog/embedded.h"
-#include "model/design/shape.h"
-#include "model/design/templates.h"
+#include "model/design_text/shape.h"
+#include "model/design_text/templates.h"
 #include "model/machine/models.h"
-#include "plan/plan/rules.h"
+#include "plan/rules/rules.h"
 
 namespace orrery::cli {
 
@@ -30,7 +30,7 @@ VerbAnswer ask_explain(std::vector<std::string> words) {
   Terminal terminal{
       .out = out, .err = err, .read_file = [](const std::string& path) {
         if (path == "my.yaml")
-          return Result<std::string>(std::string(design::find_template("single-node")->text));
+          return Result<std::string>(std::string(design_text::find_template("single-node")->text));
         return Result<std::string>(fail({.code = "file.missing", .what = "no file " + path}));
       }};
   words.insert(words.begin(), "explain");
@@ -97,8 +97,8 @@ TEST(Explain, AWordOfAnyKind) {
 
 TEST(Explain, EveryRuleFieldAndVerbHasAnAnswer) {
   std::vector<std::string> words;
-  for (const plan::Rule& r : plan::all_rules()) words.emplace_back(r.id);
-  for (const design::SectionShape& s : design::design_shape()) {
+  for (const rules::Rule& r : rules::all_rules()) words.emplace_back(r.id);
+  for (const design_text::SectionShape& s : design_text::design_shape()) {
     if (!s.fields.empty()) words.push_back(s.fields.back().key);
   }
   for (const Verb& v : all_verbs()) words.push_back(v.name);

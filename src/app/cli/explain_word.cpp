@@ -7,12 +7,12 @@
 #include "app/cli/verb.h"
 #include "core/base/text.h"
 #include "model/design/goals.h"
-#include "model/design/shape.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/shape.h"
+#include "model/design_text/templates.h"
 #include "output/report/explain_report.h"
 #include "output/report/reference_report.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -68,13 +68,13 @@ class Answerer {
 
   // Of the first template that has such a figure, one of each kind.
   void add_figures() {
-    std::vector<design::Template> all = design::templates();
+    std::vector<design_text::Template> all = design_text::templates();
     std::ranges::stable_partition(all, [](const auto& t) { return t.name == kSample; });
-    for (const design::Template& t : all) {
+    for (const design_text::Template& t : all) {
       const auto read =
-          design::read_design(t.text, models_.catalog(), {.file = std::string(t.name)});
+          design_text::read_design(t.text, models_.catalog(), {.file = std::string(t.name)});
       if (!read) continue;
-      const plan::Verdict v = plan::verdict_of(*read, models_, {.spends = false});
+      const verdict::Verdict v = verdict::verdict_of(*read, models_, {.spends = false});
       for (const std::string& name : report::figure_names(v)) answer_.names.push_back(name);
       std::vector<report::PlacedFigure> found = report::figures_named(v, word_);
       std::erase_if(found, [this](const auto& p) { return to_text(p.section->layer) == word_; });
@@ -101,7 +101,7 @@ class Answerer {
   }
 
   void add_rules() {
-    for (const plan::Rule& r : plan::all_rules()) {
+    for (const rules::Rule& r : rules::all_rules()) {
       if (!is_meant(std::string(r.id))) continue;
       answer_.document.heading(2, fmt::format("The rule {} ({})", r.id, to_text(r.severity)));
       answer_.document.paragraph(fmt::format("{}. Source: {}", r.summary, r.source));
@@ -110,8 +110,8 @@ class Answerer {
 
   void add_fields() {
     std::vector<std::string> items;
-    for (const design::SectionShape& s : design::design_shape()) {
-      for (const design::FieldShape& f : s.fields) {
+    for (const design_text::SectionShape& s : design_text::design_shape()) {
+      for (const design_text::FieldShape& f : s.fields) {
         const bool is_named = is_meant(f.key);
         const bool is_placed = is_meant(s.name + '.' + f.key);
         if (!is_named && !is_placed) continue;

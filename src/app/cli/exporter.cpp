@@ -12,10 +12,10 @@
 #include "app/cli/verb.h"
 #include "app/server/access.h"
 #include "app/server/message.h"
-#include "model/design/write_design.h"
+#include "model/design_text/write_design.h"
 #include "output/emit/prometheus.h"
 #include "output/emit/prometheus_plan.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -57,7 +57,7 @@ agent::MetricFamily info_family(const design::Design& design) {
           .help = "The design whose plan this is.",
           .samples = {{{{"design", design.name},
                         {"version", design.version},
-                        {"digest", design::design_digest(design)}},
+                        {"digest", design_text::design_digest(design)}},
                        1}}};
 }
 
@@ -119,7 +119,7 @@ ExitCode run_exporter(const ExporterOptions& options, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const plan::Review review = plan::run_stages(*design, *models);
+  const review::Review review = review::run_stages(*design, *models);
   agent::MetricFamilies plan = plan_families(emit::planned_values(review));
   plan.push_back(info_family(*design));
   agent::Exporter exporter(setup_of(options, std::move(plan), terminal));

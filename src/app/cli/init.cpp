@@ -10,8 +10,8 @@
 #include "app/cli/verb.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "model/design/schema.h"
-#include "model/design/templates.h"
+#include "model/design_text/schema.h"
+#include "model/design_text/templates.h"
 
 namespace orrery::cli {
 namespace {
@@ -26,26 +26,26 @@ struct InitOptions {
 };
 
 void list_templates(Format format, Terminal& terminal) {
-  const auto all = design::templates();
+  const auto all = design_text::templates();
   if (format == Format::json) {
     JsonWriter json;
     json.begin_object().field("schema_version", 1).key("templates").begin_array();
-    for (const design::Template& t : all) {
+    for (const design_text::Template& t : all) {
       json.begin_object().field("name", t.name).field("summary", t.summary).end_object();
     }
     json.end_array().end_object();
     terminal.out << json.text() << '\n';
     return;
   }
-  for (const design::Template& t : all) {
+  for (const design_text::Template& t : all) {
     terminal.out << fmt::format("{:<16}  {}\n", t.name, t.summary);
   }
 }
 
 Result<std::string_view> template_text(const std::string& name) {
-  if (const auto found = design::find_template(name)) return found->text;
+  if (const auto found = design_text::find_template(name)) return found->text;
   std::vector<std::string> names;
-  for (const design::Template& t : design::templates()) names.emplace_back(t.name);
+  for (const design_text::Template& t : design_text::templates()) names.emplace_back(t.name);
   const auto close = nearest(name, names);
   return fail({.code = "init.unknown-template",
                .what = fmt::format("there is no template `{}`", name),
@@ -107,7 +107,7 @@ ExitCode run_init(const InitOptions& options, Terminal& terminal) {
       refuse(terminal, knowledge.error());
       return ExitCode::internal;
     }
-    return deliver(design::design_schema(knowledge->catalog), options, terminal);
+    return deliver(design_text::design_schema(knowledge->catalog), options, terminal);
   }
   if (options.name.empty()) {
     list_templates(options.format, terminal);

@@ -4,7 +4,7 @@
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "output/report/verdict_report.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -17,7 +17,8 @@ struct PlanOptions {
   std::vector<std::string> calibrations;
 };
 
-std::string rendered(const plan::Verdict& v, const PlanOptions& options, const Terminal& terminal) {
+std::string rendered(const verdict::Verdict& v, const PlanOptions& options,
+                     const Terminal& terminal) {
   const report::Document document =
       report::document_of(v, {.explain = options.explain, .brief = options.brief});
   switch (options.format) {
@@ -41,7 +42,7 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, options.calibrations, terminal);
-  const plan::Verdict verdict = plan::verdict_of(*design, *models);
+  const verdict::Verdict verdict = verdict::verdict_of(*design, *models);
   terminal.out << rendered(verdict, options, terminal);
   return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
 }

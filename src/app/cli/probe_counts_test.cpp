@@ -53,7 +53,7 @@ TEST_F(ProbeCounts, of_samples) {
 
 // The least redundancy that leaves no more than the share, a hundredth aside.
 TEST(StoreCodes, stand_for_the_share_that_is_usable) {
-  const std::pair<double, store::ShardPlan> rows[] = {
+  const std::pair<double, drives::ShardPlan> rows[] = {
       {1, {1, 0}},     {0.991, {1, 0}}, {0.989, {8, 2}}, {0.791, {8, 2}}, {0.789, {6, 2}},
       {0.741, {6, 2}}, {0.739, {4, 2}}, {0.657, {4, 2}}, {0.656, {1, 1}}, {0.491, {1, 1}},
       {0.489, {1, 2}}, {0.324, {1, 2}}, {0.1, {1, 2}}};
@@ -62,7 +62,7 @@ TEST(StoreCodes, stand_for_the_share_that_is_usable) {
     design.storage.push_back({.tier = design::Tier::hot, .usable = usable});
     const auto made = store_of_design(design);
     ASSERT_TRUE(made);
-    const auto hot = std::ranges::find(made->tiers, "hot", &store::TierPlan::name);
+    const auto hot = std::ranges::find(made->tiers, "hot", &upkeep::TierPlan::name);
     ASSERT_NE(hot, made->tiers.end());
     EXPECT_EQ(hot->plan, plan) << usable;
     EXPECT_EQ(hot->folders.size(), plan.total() > 1 ? static_cast<std::size_t>(plan.total()) : 0U)
@@ -86,8 +86,8 @@ TEST(StoreCodes, of_protection_and_of_runs_that_share_a_tier) {
   }
   const auto made = store_of_design(design);
   ASSERT_TRUE(made);
-  const auto warm = std::ranges::find(made->tiers, "warm", &store::TierPlan::name);
-  EXPECT_EQ(warm->plan, (store::ShardPlan{10, 3}));
+  const auto warm = std::ranges::find(made->tiers, "warm", &upkeep::TierPlan::name);
+  EXPECT_EQ(warm->plan, (drives::ShardPlan{10, 3}));
   EXPECT_EQ(warm->folders.size(), 13U);
   ASSERT_EQ(made->keeps.size(), 1U);
   EXPECT_EQ(made->keeps[0].name, "warm");

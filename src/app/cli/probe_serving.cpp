@@ -11,7 +11,7 @@
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "core/base/units.h"
-#include "layers/serving/live_replica.h"
+#include "layers/traffic/live_replica.h"
 #include "model/jobs/predict_serving.h"
 
 namespace orrery::cli {
@@ -63,30 +63,30 @@ Diagnostics faults_of(const ProbeServingOptions& o, const machine::Models& model
 }
 
 // Lengths from half of what is asked to all of it, so that ends do not fall together.
-std::vector<serving::RequestSpec> requests_of(const ProbeServingOptions& o) {
-  return serving::draw_requests(static_cast<int>(o.requests),
+std::vector<engines::RequestSpec> requests_of(const ProbeServingOptions& o) {
+  return traffic::draw_requests(static_cast<int>(o.requests),
                                 {.length = static_cast<double>(o.prompt), .least_share = 0.5},
                                 {.length = static_cast<double>(o.output), .least_share = 0.5}, 1);
 }
 
-serving::EnginePolicy policy_from(const ProbeServingOptions& o) {
-  serving::EnginePolicy p;
+engines::EnginePolicy policy_from(const ProbeServingOptions& o) {
+  engines::EnginePolicy p;
   p.blocks = static_cast<int>(o.blocks);
   p.token_budget = static_cast<int>(o.budget);
   p.max_sequences = static_cast<int>(o.sequences);
   return p;
 }
 
-double ask(const serving::Batch& batch, const std::vector<int>& request_of, Terminal& terminal) {
-  terminal.out << "run " << decision_text(batch, request_of) << '\n' << std::flush;
+double ask(const engines::Batch& batch, const std::vector<int>& request_of, Terminal& terminal) {
+  terminal.out << "run " << traffic::decision_text(batch, request_of) << '\n' << std::flush;
   std::string word;
   double seconds = -1;
   if (!(std::cin >> word >> seconds) || word != "took") return -1;
   return seconds;
 }
 
-void print_run(const serving::LiveRun& run, const ProbeServingOptions& o, Terminal& terminal) {
-  const serving::LatencySummary s = summarise(run.records);
+void print_run(const traffic::LiveRun& run, const ProbeServingOptions& o, Terminal& terminal) {
+  const traffic::LatencySummary s = summarise(run.records);
   if (!o.live) {
     for (std::size_t i = 0; i < run.decisions.size(); ++i) {
       terminal.out << fmt::format("iteration {} {:.6f} {}\n", i, run.seconds[i], run.decisions[i]);
@@ -120,11 +120,11 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
   const machine::Costs costs = serving_costs(*models, query);
   serving::StepClock clock(*replica, serving_source(costs));
   serving::StepExecutor simulated(clock);
-  const serving::LiveRun run =
-      run_live(policy_from(o), requests_of(o), static_cast<int>(o.clients),
-               [&](const serving::Batch& batch, const std::vector<int>& request_of) {
-                 return o.live ? ask(batch, request_of, terminal) : simulated.run(batch);
-               });
+  const traffic::LiveRun run =
+      traffic::run_live(policy_from(o), requests_of(o), static_cast<int>(o.clients),
+                        [&](const engines::Batch& batch, const std::vector<int>& request_of) {
+                          return o.live ? ask(batch, request_of, terminal) : simulated.run(batch);
+                        });
   if (run.failed) {
     return refuse(terminal, {{.severity = Severity::error,
                               .code = "probe.pipe",

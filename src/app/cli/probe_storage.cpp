@@ -15,7 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "live/agent/probe_s3.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 #include "study/score/storage_compare.h"
 
 namespace orrery::cli {
@@ -224,7 +224,7 @@ void show(const agent::ProbeReport& report, const std::optional<score::StorageSt
   }
 }
 
-ExitCode measure(const StorageOptions& o, const plan::Review* plan, Terminal& terminal) {
+ExitCode measure(const StorageOptions& o, const review::Review* plan, Terminal& terminal) {
   const int streams = static_cast<int>(o.streams);
   if (plan) {  // which tier is meant is settled before minutes are spent
     const agent::ProbeReport none{.target = o.place,
@@ -251,7 +251,7 @@ ExitCode run_storage(const StorageOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(*o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const plan::Review review = plan::run_stages(*design, *models);
+  const review::Review review = review::run_stages(*design, *models);
   return measure(o, &review, terminal);
 }
 

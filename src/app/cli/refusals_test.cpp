@@ -9,7 +9,7 @@
 #include "app/cli/answer_fixture.h"
 #include "app/cli/verb.h"
 #include "live/agent/test_folder.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 
 namespace orrery::cli {
 namespace {
@@ -67,7 +67,7 @@ TEST(Refusals, OfAgentsOutOfTheirBounds) {
 TEST(Refusals, OfFilesThatWouldBeLost) {
   const agent::TestFolder folder;
   const std::string design = folder.path() + "/d.yaml";
-  std::ofstream(design) << design::find_template("superpod-h100")->text;
+  std::ofstream(design) << design_text::find_template("superpod-h100")->text;
   const std::string to = folder.path() + "/out";
   expect_refused({"emit", "slurm", design, to, "--force", "--keep"}, "emit.conflict");
   expect_refused({"emit", "slurm", design, to, "--cloud"}, "emit.conflict");

@@ -8,7 +8,7 @@
 #include "app/cli/verb.h"
 #include "core/base/json_writer.h"
 #include "core/base/units.h"
-#include "study/trial/rehearsal.h"
+#include "study/rehearse/rehearsal.h"
 
 namespace orrery::cli {
 namespace {
@@ -31,7 +31,7 @@ struct RehearseOptions {
   Format format = Format::text;
 };
 
-Result<trial::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
+Result<rehearse::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
   Diagnostics faults;
   const auto length = parse_quantity<Seconds>(o.length);
   const auto repair = parse_quantity<Seconds>(o.repair);
@@ -49,19 +49,19 @@ Result<trial::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
                                  "--jobs x --job-nodes + --spares at most --nodes, at most 4096"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  return trial::RehearsalOptions{.nodes = static_cast<int>(o.nodes),
-                                 .spares = static_cast<int>(o.spares),
-                                 .jobs = static_cast<int>(o.jobs),
-                                 .job_nodes = static_cast<int>(o.job_nodes),
-                                 .faults = static_cast<int>(o.faults),
-                                 .length = *length,
-                                 .repair = *repair,
-                                 .has_fence = o.fence,
-                                 .seed = o.seed};
+  return rehearse::RehearsalOptions{.nodes = static_cast<int>(o.nodes),
+                                    .spares = static_cast<int>(o.spares),
+                                    .jobs = static_cast<int>(o.jobs),
+                                    .job_nodes = static_cast<int>(o.job_nodes),
+                                    .faults = static_cast<int>(o.faults),
+                                    .length = *length,
+                                    .repair = *repair,
+                                    .has_fence = o.fence,
+                                    .seed = o.seed};
 }
 
 // The agent itself, its journal in memory, told as a live run is.
-class Rehearsed final : public trial::RehearsalDriver {
+class Rehearsed final : public rehearse::RehearsalDriver {
  public:
   Rehearsed(failure::RecoveryPort& port, const PolicyRead& read, Format format, Terminal& terminal)
       : agent_(port, keep_nothing, read.policy, {}),
@@ -77,7 +77,7 @@ class Rehearsed final : public trial::RehearsalDriver {
     return next_look(*report, interval_);
   }
 
-  void on_fault(const trial::InjectedFault& fault) override {
+  void on_fault(const rehearse::InjectedFault& fault) override {
     if (format_ != Format::text) return;
     terminal_.out << clock_text(fault.at) << "  * " << to_text(fault) << '\n';
   }
@@ -91,7 +91,7 @@ class Rehearsed final : public trial::RehearsalDriver {
   Terminal& terminal_;
 };
 
-std::string text_of(const trial::RehearsalResult& r, const trial::RehearsalOptions& o) {
+std::string text_of(const rehearse::RehearsalResult& r, const rehearse::RehearsalOptions& o) {
   std::string out = fmt::format("\n{} faults in {} on {} nodes (seed {}): ", r.faults.size(),
                                 brief(o.length), o.nodes, o.seed);
   if (r.outages.empty()) {
@@ -99,7 +99,7 @@ std::string text_of(const trial::RehearsalResult& r, const trial::RehearsalOptio
   } else {
     out += fmt::format("{} runs lost, back after {} (median) to {} (worst); Slurm alone: {}\n",
                        r.outages.size(), brief(r.outages[r.outages.size() / 2]),
-                       brief(r.outages.back()), brief(trial::SimulatedOptions{}.hold));
+                       brief(r.outages.back()), brief(rehearse::SimulatedOptions{}.hold));
   }
   for (const std::string& job : r.waiting) out += "job " + job + " does not run at the end\n";
   for (const std::string& overlap : r.overlaps) out += "twice at once: " + overlap + '\n';
@@ -109,12 +109,12 @@ std::string text_of(const trial::RehearsalResult& r, const trial::RehearsalOptio
   return out;
 }
 
-std::string json_of(const trial::RehearsalResult& r, const trial::RehearsalOptions& o) {
+std::string json_of(const rehearse::RehearsalResult& r, const rehearse::RehearsalOptions& o) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("nodes", o.nodes).field("jobs", o.jobs);
   w.field("length_s", o.length.base()).field("seed", static_cast<std::int64_t>(o.seed));
   w.key("faults").begin_array();
-  for (const trial::InjectedFault& f : r.faults) {
+  for (const rehearse::InjectedFault& f : r.faults) {
     w.begin_object().field("at_s", f.at.base()).field("what", to_text(f)).end_object();
   }
   w.end_array().key("outages_s").begin_array();
@@ -135,9 +135,9 @@ ExitCode run_rehearse(const RehearseOptions& o, Terminal& terminal) {
   if (!plan) faults.insert(faults.end(), plan.error().begin(), plan.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
   read->policy.fence = o.fence;
-  trial::Rehearsal rehearsal(*plan);
+  rehearse::Rehearsal rehearsal(*plan);
   Rehearsed driver(rehearsal.port(), *read, o.format, terminal);
-  const trial::RehearsalResult result = rehearsal.run(driver);
+  const rehearse::RehearsalResult result = rehearsal.run(driver);
   if (!result.is_complete) return ExitCode::interrupted;
   terminal.out << (o.format == Format::json ? json_of(result, *plan) : text_of(result, *plan));
   const bool is_good = result.waiting.empty() && result.overlaps.empty();

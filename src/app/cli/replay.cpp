@@ -11,9 +11,9 @@
 #include "core/base/units.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
-#include "study/trial/pod_replay.h"
-#include "study/trial/replay.h"
-#include "study/trial/rewind.h"
+#include "study/rehearse/pod_replay.h"
+#include "study/rehearse/replay.h"
+#include "study/rehearse/rewind.h"
 #include "twin/twin/fleet_pool.h"
 
 namespace orrery::cli {
@@ -28,12 +28,12 @@ struct Stage {
   cluster::NodePool pool;
   std::string fleet;  // in words
   std::vector<cluster::BackfillVariant> policies;
-  trial::ReplayOptions options;
+  rehearse::ReplayOptions options;
 };
 
 struct Played {
   cluster::BackfillVariant policy;
-  trial::ReplayResult result;
+  rehearse::ReplayResult result;
 };
 
 Diagnostic replay_usage(std::string what, std::string fix) {
@@ -195,7 +195,8 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
       grouped(std::ssize(*pods)), o.file, significant(o.load, 3), grouped(std::ssize(*nodes)),
       "policy", "allocated", "placed", "turned away", "of the rest unusable");
   for (const cluster::PodRule rule : rules) {
-    const auto r = trial::replay_pods(*pods, *nodes, {.rule = rule, .load = o.load, .seed = seed});
+    const auto r =
+        rehearse::replay_pods(*pods, *nodes, {.rule = rule, .load = o.load, .seed = seed});
     w.begin_object().field("policy", word_of(rule)).field("pods", r.pods);
     w.field("placed", r.placed).field("turned_away", r.turned_away);
     w.field("allocated", r.allocated).field("fragmented", r.fragmented).end_object();
@@ -208,21 +209,21 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
   return ExitCode::good;
 }
 
-std::string wait_row(std::string_view name, const trial::ReplayWait& w) {
+std::string wait_row(std::string_view name, const rehearse::ReplayWait& w) {
   const auto t = [](double s) { return brief(seconds(s)); };
   return fmt::format("  {:<14} {:>10} {:>10} {:>10} {:>10} {:>10}\n", name, t(w.mean_s),
                      t(w.median_s), t(w.p90_s), t(w.p99_s), t(w.max_s));
 }
 
 // Jobs that one answer holds for stand together, where the first of them does.
-std::string answers_of(const trial::ReplayResult& r, const Stage& stage) {
+std::string answers_of(const rehearse::ReplayResult& r, const Stage& stage) {
   std::string out;
   std::set<std::string> told;
-  for (const trial::ReplayAnswer& first : r.answers) {
+  for (const rehearse::ReplayAnswer& first : r.answers) {
     if (!told.insert(first.text).second) continue;
     std::string jobs;
     int many = 0;
-    for (const trial::ReplayAnswer& a : r.answers) {
+    for (const rehearse::ReplayAnswer& a : r.answers) {
       if (a.text != first.text) continue;
       jobs += fmt::format("{}{} ({} GPUs)", many++ == 0 ? "" : ", ", a.job,
                           stage.trace.jobs[a.job].gpus);
@@ -233,7 +234,7 @@ std::string answers_of(const trial::ReplayResult& r, const Stage& stage) {
 }
 
 std::string text_of(const Played& p, const Stage& stage) {
-  const trial::ReplayResult& r = p.result;
+  const rehearse::ReplayResult& r = p.result;
   const double all = r.productive + r.lost + r.idle + r.down;
   const auto share = [&](double part) { return fmt::format("{:.1f} %", part / all * 100); };
   std::string out = fmt::format("\n{}: {}\n\n", word_of(p.policy), rules_of(p.policy));
@@ -276,7 +277,7 @@ std::string head_of(const Stage& stage, const std::string& file) {
   return out;
 }
 
-void write_wait(JsonWriter& w, const char* name, const trial::ReplayWait& wait) {
+void write_wait(JsonWriter& w, const char* name, const rehearse::ReplayWait& wait) {
   w.key(name).begin_object();
   w.field("mean_s", wait.mean_s).field("median_s", wait.median_s).field("p90_s", wait.p90_s);
   w.field("p99_s", wait.p99_s).field("max_s", wait.max_s).end_object();
@@ -290,7 +291,7 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
   w.field("gpus", stage.pool.gpus()).field("seed", stage.options.seed);
   w.key("policies").begin_array();
   for (const Played& p : all) {
-    const trial::ReplayResult& r = p.result;
+    const rehearse::ReplayResult& r = p.result;
     w.begin_object().field("policy", word_of(p.policy)).field("finished", r.finished);
     w.field("rejected", r.rejected).field("events", r.events).field("span_s", r.span.base());
     write_wait(w, "wait", r.wait);
@@ -301,7 +302,7 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
     w.field("down", r.down).end_object();
     if (stage.options.ask_at) {
       w.key("waiting").begin_array();
-      for (const trial::ReplayAnswer& a : r.answers) {
+      for (const rehearse::ReplayAnswer& a : r.answers) {
         w.begin_object().field("job", a.job).field("reason", word_of(a.why.reason));
         w.field("text", a.text).end_object();
       }
@@ -323,9 +324,9 @@ cluster::NodePool enlarged(const cluster::NodePool& pool, int more) {
   return cluster::NodePool(std::move(gpus), pool.rule(), cluster::even_tree(nodes, 32, 16));
 }
 
-trial::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
+rehearse::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
   using enum cluster::BackfillVariant;
-  trial::RewindOptions options{.playing = stage.options, .policies = {fifo, easy, slurm}};
+  rehearse::RewindOptions options{.playing = stage.options, .policies = {fifo, easy, slurm}};
   for (const cluster::BackfillVariant policy : stage.policies) {
     options.what_ifs.push_back({std::string(word_of(policy)), policy, stage.pool});
     if (more <= 0) continue;
@@ -336,7 +337,7 @@ trial::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
   return options;
 }
 
-std::string text_of(const trial::RewindResult& r) {
+std::string text_of(const rehearse::RewindResult& r) {
   const auto percent = [](double share) { return fmt::format("{:.0f} %", share * 100); };
   const auto t = [](double s) { return brief(seconds(s)); };
   std::string out = fmt::format(
@@ -350,26 +351,26 @@ std::string text_of(const trial::RewindResult& r) {
       "of their sum\n\n  {:<28} {:>12} {:>12} {:>12}\n",
       grouped(r.second.jobs), t(r.second.recorded_s), t(r.second.simulated_s),
       percent(r.second.error), "what if (second half)", "mean wait", "low", "high");
-  for (const trial::WhatIfAnswer& a : r.answers) {
+  for (const rehearse::WhatIfAnswer& a : r.answers) {
     out += fmt::format("  {:<28} {:>12} {:>12} {:>12}\n", a.name, t(a.mean_wait.value),
                        t(a.mean_wait.low), t(a.mean_wait.high));
   }
   return out;
 }
 
-void write_half(JsonWriter& w, const char* name, const trial::RewindHalf& half) {
+void write_half(JsonWriter& w, const char* name, const rehearse::RewindHalf& half) {
   w.key(name).begin_object().field("jobs", half.jobs).field("recorded_wait_s", half.recorded_s);
   w.field("simulated_wait_s", half.simulated_s).field("error", half.error).end_object();
 }
 
-std::string json_of(const trial::RewindResult& r) {
+std::string json_of(const rehearse::RewindResult& r) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("policy", word_of(r.policy));
   w.field("fleet_share", r.share).field("start_delay_s", r.start_delay_s);
   write_half(w, "first_half", r.first);
   write_half(w, "second_half", r.second);
   w.key("what_if").begin_array();
-  for (const trial::WhatIfAnswer& a : r.answers) {
+  for (const rehearse::WhatIfAnswer& a : r.answers) {
     w.begin_object().field("name", a.name).field("mean_wait_s", a.mean_wait.value);
     w.field("low", a.mean_wait.low).field("high", a.mean_wait.high).end_object();
   }
@@ -425,7 +426,7 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
     if (o.more < 0 || o.more > kReplayNodesMax) {
       return refuse(terminal, {replay_usage("no such --more", "0 to 200000")});
     }
-    const auto result = trial::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
+    const auto result = rehearse::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
     if (!result) return refuse(terminal, result.error());
     terminal.out << (format == Format::json ? json_of(*result)
                                             : head_of(*stage, o.file) + text_of(*result));
@@ -436,7 +437,7 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
   for (const cluster::BackfillVariant policy : stage->policies) {
     if (terminal.interrupted()) return ExitCode::interrupted;
     stage->options.queue.backfill = policy;
-    all.push_back({policy, trial::replay_jobs(stage->trace.jobs, stage->pool, stage->options)});
+    all.push_back({policy, rehearse::replay_jobs(stage->trace.jobs, stage->pool, stage->options)});
     if (format == Format::text) terminal.out << text_of(all.back(), *stage) << std::flush;
   }
   if (format == Format::json) terminal.out << json_of(all, *stage, o.file);

@@ -20,7 +20,7 @@
 #include "app/server/assets.h"
 #include "app/server/console.h"
 #include "live/s3/client.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 
 namespace orrery::cli {
 namespace {
@@ -47,7 +47,7 @@ std::string random_token() {
 Result<server::ServedDesign> served_design(const std::optional<std::string>& file,
                                            const Terminal& terminal) {
   if (!file) {
-    const auto sample = design::find_template(kSample);
+    const auto sample = design_text::find_template(kSample);
     return server::ServedDesign{.file = fmt::format("{}.yaml", kSample),
                                 .text = std::string(sample ? sample->text : ""),
                                 .sample = true};

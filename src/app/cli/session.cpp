@@ -4,7 +4,7 @@
 
 #include "core/base/csv.h"
 #include "core/catalog/embedded.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 #include "study/score/storage_probe.h"
 
 namespace orrery::cli {
@@ -70,7 +70,7 @@ Result<design::Design> load_design(const std::string& path, const catalog::Catal
   const auto text = terminal.read_file(path);
   if (!text) return std::unexpected(text.error());
   Diagnostics warnings;
-  auto design = design::read_design(
+  auto design = design_text::read_design(
       *text, catalog, {.file = path, .read_file = files_beside(path, terminal)}, &warnings);
   terminal.err << to_text(warnings);
   return design;

@@ -8,7 +8,7 @@
 #include "app/cli/verb.h"
 #include "model/jobs/build_machine.h"
 #include "output/report/run_report.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::cli {
 namespace {
@@ -46,7 +46,7 @@ Result<void> write_files(const twin::Run& run, const SimulateOptions& o) {
   return write_file(o.trace, o.trace ? report::trace_json(run) : "");
 }
 
-std::string rendered(const twin::Run& run, const plan::Verdict& review, Format format) {
+std::string rendered(const twin::Run& run, const verdict::Verdict& review, Format format) {
   switch (format) {
     case Format::json:
       return report::json_of(run, review);
@@ -80,8 +80,8 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   const std::optional<twin::Run> run = simulate_design(machine, *options, o.jobs, terminal);
   if (!run) return ExitCode::interrupted;
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
-  const plan::Verdict review =
-      plan::verdict_of(machine.design(), *models, {.spends = false, .insist = false});
+  const verdict::Verdict review =
+      verdict::verdict_of(machine.design(), *models, {.spends = false, .insist = false});
   terminal.out << rendered(*run, review, o.format);
   if (!run->is_whole) return ExitCode::interrupted;
   return run->passes() ? ExitCode::good : ExitCode::fails_rule;

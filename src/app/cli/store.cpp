@@ -119,7 +119,7 @@ Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to)
                  .why = {},
                  .fix = "write --promote 6h"});
   }
-  to.promote_ms = static_cast<store::TimeMs>(span->base() * 1000);
+  to.promote_ms = static_cast<rows::TimeMs>(span->base() * 1000);
   return {};
 }
 
@@ -193,7 +193,7 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
   }
   to.gateway = {.region = options.region,
                 .domain = options.domain,
-                .day_ms = static_cast<store::TimeMs>(day->base() * 1000)};
+                .day_ms = static_cast<rows::TimeMs>(day->base() * 1000)};
   const auto grace = parse_quantity<Seconds>(options.grace);
   if (!grace || grace->base() < 0) {
     return fail({.code = "store.grace",
@@ -202,13 +202,13 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
                  .why = {},
                  .fix = "write --grace 7d"});
   }
-  to.aside_ms = static_cast<store::TimeMs>(grace->base() * 1000);
+  to.aside_ms = static_cast<rows::TimeMs>(grace->base() * 1000);
   to.database = options.metadata;
   if (options.md5) to.gateway.quick_etag_bytes = s3server::kNeverQuick;
   for (const std::string& text : options.tiers) {
-    auto tier = store::tier_plan_of(text);
+    auto tier = upkeep::tier_plan_of(text);
     if (!tier) return std::unexpected(tier.error());
-    for (store::TierPlan& usual : to.tiers) {
+    for (upkeep::TierPlan& usual : to.tiers) {
       if (usual.name == tier->name) usual = *tier;
     }
   }

@@ -8,11 +8,11 @@
 namespace orrery::cli {
 namespace {
 
-constexpr std::array<store::ShardPlan, 6> kCodes = {
+constexpr std::array<drives::ShardPlan, 6> kCodes = {
     {{1, 0}, {8, 2}, {6, 2}, {4, 2}, {1, 1}, {1, 2}}};
 constexpr double kShareMargin = 0.01;  // 0.66 and 0.67 are both two thirds
 
-double share_of(const store::ShardPlan& plan) {
+double share_of(const drives::ShardPlan& plan) {
   return static_cast<double>(plan.data) / static_cast<double>(plan.total());
 }
 
@@ -32,8 +32,8 @@ std::string tier_name(design::Tier tier) {
   return {};
 }
 
-store::ShardPlan code_of(double usable) {
-  const auto at = std::ranges::find_if(kCodes, [usable](const store::ShardPlan& plan) {
+drives::ShardPlan code_of(double usable) {
+  const auto at = std::ranges::find_if(kCodes, [usable](const drives::ShardPlan& plan) {
     return share_of(plan) <= usable + kShareMargin;
   });
   return at == kCodes.end() ? kCodes.back() : *at;
@@ -41,7 +41,7 @@ store::ShardPlan code_of(double usable) {
 
 void read_keeps(const design::Checkpoint& checkpoint, DesignedStore& to) {
   for (const design::KeepRule& rule : checkpoint.keep) {
-    if (std::ranges::find(to.tiers, rule.tier, &store::TierPlan::name) == to.tiers.end()) continue;
+    if (std::ranges::find(to.tiers, rule.tier, &upkeep::TierPlan::name) == to.tiers.end()) continue;
     auto at = std::ranges::find(to.keeps, rule.tier, &storage::KeepPlace::name);
     if (at == to.keeps.end()) at = to.keeps.insert(at, storage::KeepPlace{.name = rule.tier});
     // Several runs share a tier: the one that keeps most says how many.
@@ -53,20 +53,20 @@ void read_keeps(const design::Checkpoint& checkpoint, DesignedStore& to) {
 }  // namespace
 
 Result<DesignedStore> store_of_design(const design::Design& design) {
-  DesignedStore to{.tiers = store::usual_tiers()};
+  DesignedStore to{.tiers = upkeep::usual_tiers()};
   for (const design::StorageTier& tier : design.storage) {
     to.enciphered |= tier.encrypted;
-    const auto at = std::ranges::find(to.tiers, tier_name(tier.tier), &store::TierPlan::name);
+    const auto at = std::ranges::find(to.tiers, tier_name(tier.tier), &upkeep::TierPlan::name);
     // Of several tiers of one kind the first that says something is the store's.
     if (at == to.tiers.end() || !at->folders.empty()) continue;
     if (!tier.place.empty()) {
-      auto placed = store::tier_plan_of(fmt::format("{}=1x:{}", at->name, tier.place));
+      auto placed = upkeep::tier_plan_of(fmt::format("{}=1x:{}", at->name, tier.place));
       if (!placed) return std::unexpected(std::move(placed.error()));
       *at = std::move(*placed);
       continue;
     }
     if (!tier.protection && !tier.usable) continue;
-    at->plan = tier.protection ? store::ShardPlan{tier.protection->data, tier.protection->parity}
+    at->plan = tier.protection ? drives::ShardPlan{tier.protection->data, tier.protection->parity}
                                : code_of(*tier.usable);
     for (int i = 0; at->plan.total() > 1 && i < at->plan.total(); ++i) {
       at->folders.push_back(fmt::format("{}-{}", at->name, i));

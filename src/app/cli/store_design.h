@@ -10,13 +10,13 @@
 #pragma once
 
 #include "live/s3server/mover.h"
-#include "live/store/store_folder.h"
+#include "live/upkeep/store_folder.h"
 #include "model/design/design.h"
 
 namespace orrery::cli {
 
 struct DesignedStore {
-  std::vector<store::TierPlan> tiers = {};
+  std::vector<upkeep::TierPlan> tiers = {};
   std::vector<storage::KeepPlace> keeps = {};
   bool enciphered = false;
 };

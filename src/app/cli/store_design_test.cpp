@@ -7,8 +7,8 @@
 namespace orrery::cli {
 namespace {
 
-const store::TierPlan& tier_of(const DesignedStore& store, const std::string& name) {
-  return *std::ranges::find(store.tiers, name, &store::TierPlan::name);
+const upkeep::TierPlan& tier_of(const DesignedStore& store, const std::string& name) {
+  return *std::ranges::find(store.tiers, name, &upkeep::TierPlan::name);
 }
 
 TEST(StoreDesign, takes_redundancy_rules_and_encryption_from_the_storage_section) {
@@ -22,11 +22,11 @@ TEST(StoreDesign, takes_redundancy_rules_and_encryption_from_the_storage_section
   design.workloads.push_back({.terms = {}, .task = train});
   const DesignedStore made = *store_of_design(design);
   EXPECT_EQ(made.tiers.size(), 4u);
-  EXPECT_EQ(tier_of(made, "hot").plan, (store::ShardPlan{4, 2}));
+  EXPECT_EQ(tier_of(made, "hot").plan, (drives::ShardPlan{4, 2}));
   EXPECT_EQ(tier_of(made, "hot").folders.size(), 6u);
-  EXPECT_EQ(tier_of(made, "warm").plan, (store::ShardPlan{1, 0}));
-  EXPECT_EQ(tier_of(made, "cold").plan, (store::ShardPlan{1, 1}));
-  EXPECT_EQ(tier_of(made, "gpu-direct").plan, (store::ShardPlan{1, 0}));
+  EXPECT_EQ(tier_of(made, "warm").plan, (drives::ShardPlan{1, 0}));
+  EXPECT_EQ(tier_of(made, "cold").plan, (drives::ShardPlan{1, 1}));
+  EXPECT_EQ(tier_of(made, "gpu-direct").plan, (drives::ShardPlan{1, 0}));
   EXPECT_TRUE(made.enciphered);
   ASSERT_EQ(made.keeps.size(), 2u);
   EXPECT_EQ(made.keeps[0].keep.newest, 3);
@@ -37,9 +37,9 @@ TEST(StoreDesign, never_less_redundancy_than_the_design_says) {
   for (const double usable : {1.0, 0.9, 0.8, 0.7, 0.5, 0.34, 0.2}) {
     design::Design design;
     design.storage.push_back({.tier = design::Tier::hot, .usable = usable});
-    const store::ShardPlan plan = tier_of(*store_of_design(design), "hot").plan;
+    const drives::ShardPlan plan = tier_of(*store_of_design(design), "hot").plan;
     const double share = static_cast<double>(plan.data) / plan.total();
-    EXPECT_TRUE(share <= usable + 0.01 || plan == (store::ShardPlan{1, 2})) << usable;
+    EXPECT_TRUE(share <= usable + 0.01 || plan == (drives::ShardPlan{1, 2})) << usable;
   }
 }
 
@@ -55,7 +55,7 @@ TEST(StoreDesign, a_tier_with_a_place_lies_there_as_one_copy) {
       {.tier = design::Tier::cold, .place = "s3+https://s3.example.org/vault/cold"});
   const auto made = store_of_design(design);
   ASSERT_TRUE(made) << to_text(made.error());
-  EXPECT_EQ(store::store_text("id", made->tiers),
+  EXPECT_EQ(upkeep::store_text("id", made->tiers),
             "orrery-store 4\nid id\n"
             "tier hot 1+0\ndrive hot-0 rados:hot/store-1?user=orrery\n"
             "tier gpu-direct 1+0\ndrive gpu-direct-0 gpu-direct\n"

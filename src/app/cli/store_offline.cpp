@@ -12,9 +12,9 @@
 #include "live/s3server/lineage.h"
 #include "live/s3server/runtime.h"
 #include "live/s3server/secrets.h"
-#include "live/store/check.h"
-#include "live/store/mend.h"
-#include "live/store/sweep.h"
+#include "live/upkeep/check.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/sweep.h"
 
 namespace orrery::cli {
 namespace {
@@ -34,7 +34,7 @@ Result<void> check_is_store(const std::string& folder) {
 
 // A store that is only read: nothing in its folder or on its drives changes.
 struct Looked {
-  store::OpenedFolder folder;
+  upkeep::OpenedFolder folder;
   std::unique_ptr<store::Store> store;
 };
 Result<Looked> looked_into(const std::string& folder, const std::string& s3_keys,
@@ -42,8 +42,8 @@ Result<Looked> looked_into(const std::string& folder, const std::string& s3_keys
   if (auto good = check_is_store(folder); !good) return std::unexpected(good.error());
   auto access = s3_access(s3_keys, terminal);
   if (!access) return std::unexpected(access.error());
-  auto opened = store::open_store_folder(folder, {}, {}, false, *access,
-                                         {.alone = true, .looks = true, .accepts_loss = true});
+  auto opened = upkeep::open_store_folder(folder, {}, {}, false, *access,
+                                          {.alone = true, .looks = true, .accepts_loss = true});
   if (!opened) return std::unexpected(opened.error());
   Looked looked{.folder = std::move(*opened), .store = nullptr};
   looked.store =
@@ -95,15 +95,15 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
                  .fix = {}});
   };
   store::Store& store = runtime.store();
-  const auto aside = store::tend_aside(store);
+  const auto aside = upkeep::tend_aside(store);
   if (!aside) return failed(aside.error());
-  store::Scrubber scrubber(store);
+  upkeep::Scrubber scrubber(store);
   for (bool more = true; more;) {
     const auto step = scrubber.step(std::uint64_t{64} << 20);
     if (!step) return failed(step.error());
     more = *step;
   }
-  const auto swept = store::sweep_orphans(store);
+  const auto swept = upkeep::sweep_orphans(store);
   if (!swept) return failed(swept.error());
   for (bool more = true; more;) {
     const auto gone = store.collect();
@@ -119,7 +119,7 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
 }
 
 // What a check found, and how the process ends: 1 if something is wrong.
-ExitCode tell(const store::StoreCheck& check, bool is_behind, Terminal& terminal) {
+ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& terminal) {
   for (const std::string& object : check.objects) terminal.out << object << '\n';
   for (const std::string& fault : check.faults) terminal.out << fault << '\n';
   const bool is_sound = check.clean() && !is_behind;
@@ -149,7 +149,7 @@ ExitCode not_checked(const store::Refused& why, Terminal& terminal) {
 }
 
 // The folders that a repair makes, and the metadata that it goes on with.
-std::vector<std::string> opening_actions(const store::OpenedFolder& folder) {
+std::vector<std::string> opening_actions(const upkeep::OpenedFolder& folder) {
   std::vector<std::string> actions;
   if (folder.behind) {
     actions.emplace_back(
@@ -166,8 +166,8 @@ std::vector<std::string> opening_actions(const store::OpenedFolder& folder) {
 
 }  // namespace
 
-Result<store::S3Access> s3_access(const std::string& file, const Terminal& terminal) {
-  store::S3Access access;
+Result<drives::S3Access> s3_access(const std::string& file, const Terminal& terminal) {
+  drives::S3Access access;
   if (!file.empty()) {
     if (auto good = check_private_file(file); !good) return std::unexpected(good.error());
     const auto text = terminal.read_file(file);
@@ -187,7 +187,7 @@ ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal) {
   const auto looked = looked_into(options.folder, options.s3_keys, terminal);
   if (!looked) return not_looked(looked.error(), terminal);
   terminal.err << to_text(looked->folder.notes);
-  const auto check = store::check_store(*looked->store, !options.quick);
+  const auto check = upkeep::check_store(*looked->store, !options.quick);
   if (!check) return not_checked(check.error(), terminal);
   return tell(*check, looked->folder.behind, terminal);
 }
@@ -196,7 +196,7 @@ ExitCode plan_repair(const FolderCheck& options, Terminal& terminal) {
   const auto looked = looked_into(options.folder, options.s3_keys, terminal);
   if (!looked) return not_looked(looked.error(), terminal);
   terminal.err << to_text(looked->folder.notes);
-  const auto check = store::check_store(*looked->store, !options.quick);
+  const auto check = upkeep::check_store(*looked->store, !options.quick);
   if (!check) return not_checked(check.error(), terminal);
   std::vector<std::string> actions = opening_actions(looked->folder);
   actions.insert(actions.end(), check->actions.begin(), check->actions.end());
@@ -269,7 +269,7 @@ ExitCode show_lineage_in(const std::string& folder, const std::string& object, T
   if (!looked) return refuse(terminal, looked.error());
   const auto nodes =
       s3server::lineage_of(*looked->store, name->bucket, name->key,
-                           [](const store::Bucket&, const std::string&) { return true; });
+                           [](const rows::Bucket&, const std::string&) { return true; });
   if (!nodes) {
     return refuse(terminal,
                   store_said("store.lineage", object + ": " + nodes.error().code).error());

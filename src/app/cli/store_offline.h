@@ -5,13 +5,13 @@
 #include <string>
 
 #include "app/cli/terminal.h"
-#include "live/store/s3_drive.h"
+#include "live/drives/s3_drive.h"
 
 namespace orrery::cli {
 
 // The keys of tiers in other object stores: those of the file (none: its name is empty), and for
 // other buckets those of the environment.
-Result<store::S3Access> s3_access(const std::string& file, const Terminal& terminal);
+Result<drives::S3Access> s3_access(const std::string& file, const Terminal& terminal);
 
 struct FolderCheck {
   std::string folder;

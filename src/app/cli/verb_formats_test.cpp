@@ -10,7 +10,7 @@
 #include "app/cli/spoken_fixture.h"
 #include "bench/figure.h"
 #include "live/agent/test_folder.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 
 namespace orrery::cli {
 namespace {
@@ -217,7 +217,7 @@ TEST(InitVerb, lists_prints_and_says_what_comes_next) {
   EXPECT_EQ(spoken({"init", "--list"}).err, "");
   EXPECT_EQ(spoken({"init", "--list"}).out, none.out);
   EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(none.out, '\n')),
-            design::templates().size());
+            design_text::templates().size());
   const std::string path = folder.at("my.yaml");
   EXPECT_EQ(spoken({"init", "-t", "single-node", "-o", path}).err,
             "wrote " + path + "\nnext: orrery plan " + path + "\n");
@@ -226,7 +226,7 @@ TEST(InitVerb, lists_prints_and_says_what_comes_next) {
   EXPECT_EQ(spoken({"init", "-t", "single-node", "-o", "-"}).out,
             read_text_file(path).value_or(""));
   EXPECT_EQ(spoken({"init", "-t", "fraud-cpu", "-o", path, "--force"}).code, ExitCode::good);
-  EXPECT_EQ(read_text_file(path).value_or(""), design::find_template("fraud-cpu")->text);
+  EXPECT_EQ(read_text_file(path).value_or(""), design_text::find_template("fraud-cpu")->text);
   EXPECT_EQ(spoken({"init", "--list", "-t", "fraud-cpu"}).code, ExitCode::bad_input);
 }
 

@@ -14,8 +14,8 @@
 #include "app/cli/verb.h"
 #include "core/catalog/embedded.h"
 #include "live/agent/test_folder.h"
-#include "model/design/edit.h"
-#include "model/design/templates.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "study/calc/calculators.h"
 
@@ -47,10 +47,10 @@ class VerbLaws : public testing::Test {
     EXPECT_EQ(a.code, ExitCode::bad_input) << words[0] << ' ' << words.back() << a.out;
     EXPECT_THAT(a.err, HasSubstr("[" + code + "]")) << words.back();
   }
-  std::string sample(const std::string& name, const design::Change& change = {}) const {
-    std::string text(design::find_template("single-node")->text);
+  std::string sample(const std::string& name, const design_text::Change& change = {}) const {
+    std::string text(design_text::find_template("single-node")->text);
     if (!change.path.empty()) {
-      text = design::edit_text(text, change, machine::known().catalog()).value().text;
+      text = design_text::edit_text(text, change, machine::known().catalog()).value().text;
     }
     return put(name, text);
   }

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "app/server/problem.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::server {
 namespace {

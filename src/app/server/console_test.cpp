@@ -9,7 +9,7 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::server {
@@ -48,11 +48,11 @@ class Consoles : public testing::Test {
   }
 
   Result<ServedDesign> served = ServedDesign{
-      .file = "my.yaml", .text = std::string(design::find_template("single-node")->text)};
+      .file = "my.yaml", .text = std::string(design_text::find_template("single-node")->text)};
   std::unique_ptr<Console> console;
 };
 
-std::string sample() { return std::string(design::find_template("single-node")->text); }
+std::string sample() { return std::string(design_text::find_template("single-node")->text); }
 std::string with_design(const std::string& more, const std::string& design = sample()) {
   return "{\"design\":" + json_escaped(design) + more + "}";
 }

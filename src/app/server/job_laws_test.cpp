@@ -15,7 +15,7 @@
 #include "app/server/run_job.h"
 #include "core/base/json_writer.h"
 #include "live/agent/test_folder.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::server {
@@ -279,7 +279,7 @@ TEST(LayoutJobLaws, a_job_counts_what_its_searches_count) {
 
 TEST(LayoutJobLaws, a_design_and_a_model_are_not_both_what_is_searched) {
   const LayoutJobs jobs{.models = machine::known()};
-  const std::string design = json_escaped(design::find_template("superpod-h100")->text);
+  const std::string design = json_escaped(design_text::find_template("superpod-h100")->text);
   const auto fault = [&](const std::string& more) {
     const auto job =
         layout_job(jobs, "{\"kind\":\"search-layout\",\"design\":" + design + more + "}");
@@ -371,7 +371,7 @@ TEST(JsonBodyLaws, depth_is_of_the_deepest_place) {
 
 TEST(RunJobLaws, a_request_that_says_nothing_more_is_of_thirty_days) {
   const RunJobs runs(machine::known());
-  const std::string design = json_escaped(design::find_template("single-node")->text);
+  const std::string design = json_escaped(design_text::find_template("single-node")->text);
   const auto title = [&](const std::string& more) {
     return runs.job_of("{\"design\":" + design + more + "}").value().title;
   };

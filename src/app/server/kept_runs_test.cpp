@@ -12,8 +12,8 @@
 #include "app/server/review_shelf.h"
 #include "app/server/run_job.h"
 #include "core/base/json_writer.h"
+#include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {
@@ -93,11 +93,11 @@ TEST(KeptRuns, the_time_left_is_that_of_the_last_part) {
 }
 
 design::Design shelf_design(int count, const std::string& name = "small") {
-  return design::read_design("orrery: 1\nname: " + name +
-                                 "\nsite: { region: usa }\nfleet: [{ name: n, node: dgx-h100, "
-                                 "count: " +
-                                 std::to_string(count) + " }]\n",
-                             machine::known().catalog())
+  return design_text::read_design("orrery: 1\nname: " + name +
+                                      "\nsite: { region: usa }\nfleet: [{ name: n, node: dgx-h100, "
+                                      "count: " +
+                                      std::to_string(count) + " }]\n",
+                                  machine::known().catalog())
       .value();
 }
 

@@ -8,7 +8,7 @@
 #include "app/server/job_store.h"
 #include "app/server/layout_job.h"
 #include "core/base/json_writer.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::server {
@@ -71,7 +71,7 @@ TEST(LayoutBounds, names_are_of_two_hundred_bytes) {
 }
 
 TEST(LayoutBounds, a_design_has_a_workload_that_trains) {
-  const std::string trains = json_escaped(design::find_template("superpod-h100")->text);
+  const std::string trains = json_escaped(design_text::find_template("superpod-h100")->text);
   const auto said = [](const std::string& design, const std::string& more) {
     const auto job = layout_job(known_layout_jobs(),
                                 R"({"kind":"search-layout","design":)" + design + more + "}");

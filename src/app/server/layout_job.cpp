@@ -5,16 +5,16 @@
 #include "app/server/json_body.h"
 #include "app/server/served_files.h"
 #include "core/base/text.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/train_run.h"
 #include "output/report/layout_report.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "study/search/layout_search.h"
 
 namespace orrery::server {
 namespace {
 
-constexpr NumberRange kAny{1, 1e9};
+constexpr NumberRange kAnyCount{1, 1e9};
 
 struct LayoutRequest {
   jobs::TrainingQuery query;
@@ -24,21 +24,21 @@ struct LayoutRequest {
 };
 
 void read_fixed(JsonBody& fixed, search::LayoutQuestion& q) {
-  q.tp = fixed.optional_integer("tp", kAny);
-  q.pp = fixed.optional_integer("pp", kAny);
-  q.vp = fixed.optional_integer("vp", kAny);
-  q.cp = fixed.optional_integer("cp", kAny);
-  q.ep = fixed.optional_integer("ep", kAny);
-  q.microbatch = fixed.optional_integer("microbatch", kAny);
+  q.tp = fixed.optional_integer("tp", kAnyCount);
+  q.pp = fixed.optional_integer("pp", kAnyCount);
+  q.vp = fixed.optional_integer("vp", kAnyCount);
+  q.cp = fixed.optional_integer("cp", kAnyCount);
+  q.ep = fixed.optional_integer("ep", kAnyCount);
+  q.microbatch = fixed.optional_integer("microbatch", kAnyCount);
 }
 
 search::LayoutQuestion read_question(JsonBody& body) {
   search::LayoutQuestion q;
   q.model = body.optional_text("model", kNameBytes).value_or("");
   q.accelerator = body.optional_text("accelerator", kNameBytes).value_or(q.accelerator);
-  q.gpus = body.optional_integer("gpus", kAny).value_or(q.gpus);
-  q.batch = body.optional_integer("batch", kAny).value_or(q.batch);
-  q.sequence = body.optional_integer("sequence", kAny).value_or(q.sequence);
+  q.gpus = body.optional_integer("gpus", kAnyCount).value_or(q.gpus);
+  q.batch = body.optional_integer("batch", kAnyCount).value_or(q.batch);
+  q.sequence = body.optional_integer("sequence", kAnyCount).value_or(q.sequence);
   q.precision = body.optional_text("precision", kNameBytes).value_or(q.precision);
   q.framework = body.optional_text("framework", kNameBytes).value_or(q.framework);
   q.nic = body.optional_text("nic", kNameBytes).value_or(q.nic);
@@ -50,10 +50,11 @@ search::LayoutQuestion read_question(JsonBody& body) {
 Result<jobs::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
                                             const std::string& workload,
                                             const search::LayoutQuestion& fixed) {
-  const auto design = design::read_design(text, jobs.models.catalog(), {.read_file = jobs.files});
+  const auto design =
+      design_text::read_design(text, jobs.models.catalog(), {.read_file = jobs.files});
   if (!design) return std::unexpected(design.error());
-  const plan::Review r = plan::run_stages(*design, jobs.models);
-  for (const plan::TrainView& train : r.trains) {
+  const review::Review r = review::run_stages(*design, jobs.models);
+  for (const review::TrainView& train : r.trains) {
     if (train.model == nullptr || (!workload.empty() && train.label != workload)) continue;
     auto run = training_run(train, *r.machine);
     if (!run) return std::unexpected(run.error());

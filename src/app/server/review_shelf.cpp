@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::server {
 namespace {
@@ -25,23 +25,23 @@ design::Design machines_of(design::Design& design) {
 
 }  // namespace
 
-plan::Verdict ReviewShelf::review(design::Design design) {
-  return verdict_of(*stages(std::move(design)));
+verdict::Verdict ReviewShelf::review(design::Design design) {
+  return verdict::verdict_of(*stages(std::move(design)));
 }
 
-std::shared_ptr<const plan::Review> ReviewShelf::stages(design::Design design) {
+std::shared_ptr<const review::Review> ReviewShelf::stages(design::Design design) {
   if (!design.local_models.empty() || !design.local_hours.empty()) {
-    return std::make_shared<const plan::Review>(plan::run_stages(std::move(design), models_));
+    return std::make_shared<const review::Review>(review::run_stages(std::move(design), models_));
   }
   design::Design machines = machines_of(design);
   const auto kept = find(machines);
   auto made =
-      std::make_shared<const plan::Review>(run_stages(std::move(design), models_, kept.get()));
+      std::make_shared<const review::Review>(run_stages(std::move(design), models_, kept.get()));
   if (!kept) keep({std::move(machines), made});
   return made;
 }
 
-std::shared_ptr<const plan::Review> ReviewShelf::find(const design::Design& machines) {
+std::shared_ptr<const review::Review> ReviewShelf::find(const design::Design& machines) {
   const std::lock_guard lock(mutex_);
   const auto it = std::ranges::find(kept_, machines, &Kept::machines);
   if (it == kept_.end()) return nullptr;

@@ -14,8 +14,8 @@
 
 #include "model/design/design.h"
 #include "model/machine/models.h"
-#include "plan/plan/stages.h"
-#include "plan/plan/verdict.h"
+#include "plan/review/stages.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::server {
 
@@ -24,15 +24,15 @@ class ReviewShelf {
   explicit ReviewShelf(const machine::Models& models) : models_(models) {}
 
   // As review(design, models) and run_stages(design, models); from any thread.
-  plan::Verdict review(design::Design design);
-  std::shared_ptr<const plan::Review> stages(design::Design design);
+  verdict::Verdict review(design::Design design);
+  std::shared_ptr<const review::Review> stages(design::Design design);
 
  private:
   struct Kept {
     design::Design machines;  // without its names, its money and its goals
-    std::shared_ptr<const plan::Review> stages;
+    std::shared_ptr<const review::Review> stages;
   };
-  std::shared_ptr<const plan::Review> find(const design::Design& machines);
+  std::shared_ptr<const review::Review> find(const design::Design& machines);
   void keep(Kept kept);
 
   static constexpr std::size_t kMost = 32;

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/verdict_report.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::server {
 namespace {
@@ -19,10 +19,11 @@ namespace {
 TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
   ReviewShelf shelf(machine::known());
   const std::size_t step = std::getenv("ORRERY_FULL") != nullptr ? 1 : 3;
-  const std::vector<design::Template> all = design::templates();
+  const std::vector<design_text::Template> all = design_text::templates();
   for (std::size_t i = 0; i < all.size(); i += step) {
-    const design::Template& t = all[i];
-    const design::Design plain = design::read_design(t.text, machine::known().catalog()).value();
+    const design_text::Template& t = all[i];
+    const design::Design plain =
+        design_text::read_design(t.text, machine::known().catalog()).value();
     std::vector<design::Design> asked(6, plain);
     asked[1].name = "another";
     asked[1].economics.power_price = usd_per_kwh(0.31);
@@ -32,7 +33,7 @@ TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
     if (!asked[4].workloads.empty()) asked[4].workloads.pop_back();
     for (const design::Design& d : asked) {
       EXPECT_EQ(report::json_of(shelf.review(d)),
-                report::json_of(plan::verdict_of(d, machine::known())))
+                report::json_of(verdict::verdict_of(d, machine::known())))
           << t.name;
     }
   }

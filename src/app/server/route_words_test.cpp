@@ -12,7 +12,7 @@
 #include "app/server/problem.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/view_catalog.h"
 #include "twin/twin/simulation.h"
@@ -190,12 +190,12 @@ TEST_F(RouteWords, a_session_is_the_design_with_its_name_and_digest) {
   EXPECT_EQ(ask("GET", "/api/v1/catalog/nodes/dgx-h100").body,
             report::catalog_view_json(known, "nodes", "dgx-h100").value());
   const Json list = Json::parse(ask("GET", "/api/v1/templates").body);
-  ASSERT_EQ(list["templates"].size(), design::templates().size());
+  ASSERT_EQ(list["templates"].size(), design_text::templates().size());
   const std::string name = list["templates"][0]["name"];
   const Json one = Json::parse(ask("GET", "/api/v1/templates/" + name).body);
   EXPECT_EQ(one["kind"], "template");
   EXPECT_EQ(one["summary"], list["templates"][0]["summary"]);
-  EXPECT_EQ(one["text"], std::string(design::find_template(name)->text));
+  EXPECT_EQ(one["text"], std::string(design_text::find_template(name)->text));
 }
 
 TEST_F(RouteWords, pages_for_machines_say_what_they_are) {

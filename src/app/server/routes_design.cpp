@@ -8,7 +8,8 @@
 #include "app/server/problem.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "output/report/comparison_report.h"
 #include "output/report/tornado_svg.h"
@@ -20,7 +21,6 @@
 #include "output/report/view_hall.h"
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
-#include "model/design/read_design.h"
 #include "output/report/view_training.h"
 
 namespace orrery::server {
@@ -30,11 +30,11 @@ constexpr const char* kFaults = "the design has errors";
 
 Result<design::Design> read(std::string_view text, const Console& console,
                             const std::string& name = "design.yaml") {
-  return design::read_design(text, console.setting().catalog(),
-                             {.file = name, .read_file = console.files().reader()});
+  return design_text::read_design(text, console.setting().catalog(),
+                                  {.file = name, .read_file = console.files().reader()});
 }
 
-Result<plan::Verdict> reviewed(std::string_view text, const Console& console) {
+Result<verdict::Verdict> reviewed(std::string_view text, const Console& console) {
   Result<design::Design> design = read(text, console);
   if (!design) return std::unexpected(design.error());
   return console.reviews().review(std::move(*design));
@@ -46,7 +46,7 @@ Response json_or_faults(Result<std::string> json, std::string_view title = kFaul
 
 Response plan(const Request& request, const Console& console) {
   if (!is_valid_utf8(request.body)) return problem(400, "the design is not UTF-8 text");
-  const Result<plan::Verdict> verdict = reviewed(request.body, console);
+  const Result<verdict::Verdict> verdict = reviewed(request.body, console);
   if (!verdict) return problem(422, kFaults, verdict.error());
   return json_response(report::console_json_of(*verdict));
 }
@@ -55,11 +55,11 @@ Result<std::string> edited(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return std::unexpected(body.error());
   const std::string text = body->text("design", kDesignBytes);
-  const design::Change change{.path = body->text("path", 500),
-                              .value = body->text("value", 10'000)};
+  const design_text::Change change{.path = body->text("path", 500),
+                                   .value = body->text("value", 10'000)};
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
-  const auto after = design::edit_text(text, change, console.setting().catalog(),
-                                       {.read_file = console.files().reader()});
+  const auto after = design_text::edit_text(text, change, console.setting().catalog(),
+                                            {.read_file = console.files().reader()});
   if (!after) return std::unexpected(after.error());
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", after->text);
@@ -81,7 +81,8 @@ Response prices(const Request& request, const Console& console) {
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
   Result<design::Design> design = read(text, console);
   if (!design) return refused_body(design.error(), kFaults);
-  const auto changed = [&](const design::Change& change) -> std::shared_ptr<const plan::Review> {
+  const auto changed =
+      [&](const design_text::Change& change) -> std::shared_ptr<const review::Review> {
     const auto after = edit_text(text, change, console.setting().catalog(),
                                  {.read_file = console.files().reader()});
     if (!after) return nullptr;
@@ -144,7 +145,7 @@ Response calculate(const Request& request, const std::string& name, const Consol
                         "the question has errors");
 }
 
-Response in_format(const plan::Verdict& verdict, const std::string& format, bool explain) {
+Response in_format(const verdict::Verdict& verdict, const std::string& format, bool explain) {
   const auto document = [&] { return report::document_of(verdict, {.explain = explain}); };
   if (format == "json") return json_response(report::console_json_of(verdict));
   if (format == "csv") {
@@ -166,7 +167,7 @@ Response report(const Request& request, const Console& console) {
   const std::string format = body->choice("format", {"html", "markdown", "csv", "json", "text"});
   const bool explain = body->optional_flag("explain").value_or(false);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  const Result<plan::Verdict> verdict = reviewed(text, console);
+  const Result<verdict::Verdict> verdict = reviewed(text, console);
   return verdict ? in_format(*verdict, format, explain) : refused_body(verdict.error(), kFaults);
 }
 

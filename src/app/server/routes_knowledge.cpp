@@ -5,15 +5,15 @@
 #include "app/server/console.h"
 #include "app/server/problem.h"
 #include "core/base/json_writer.h"
-#include "model/design/schema.h"
-#include "model/design/templates.h"
-#include "model/design/write_design.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/schema.h"
+#include "model/design_text/templates.h"
+#include "model/design_text/write_design.h"
 #include "output/report/explain_report.h"
 #include "output/report/view_accuracy.h"
 #include "output/report/view_catalog.h"
 #include "output/report/view_completions.h"
-#include "model/design/read_design.h"
-#include "plan/plan/rules.h"
+#include "plan/rules/rules.h"
 
 namespace orrery::server {
 namespace {
@@ -26,14 +26,14 @@ Response session(const Console& console) {
   if (!served) return problem(422, "the served design cannot be read", served.error());
   // A design with faults is a session too: the page shows the text and asks for its review.
   const Result<design::Design> design =
-      design::read_design(served->text, setting.catalog(),
-                          {.file = served->file, .read_file = console.files().reader()});
+      design_text::read_design(served->text, setting.catalog(),
+                               {.file = served->file, .read_file = console.files().reader()});
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "session");
   w.field("version", setting.version).field("sample", served->sample);
   w.key("design").begin_object().field("name", design ? design->name : std::string());
   w.field("file", served->file).field("text", served->text);
-  w.field("digest", design ? design::design_digest(*design) : std::string()).end_object();
+  w.field("digest", design ? design_text::design_digest(*design) : std::string()).end_object();
   w.end_object();
   return json_response(w.text() + '\n');
 }
@@ -41,7 +41,7 @@ Response session(const Console& console) {
 Response templates() {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).key("templates").begin_array();
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     w.begin_object().field("name", t.name).field("summary", t.summary).end_object();
   }
   w.end_array().end_object();
@@ -49,7 +49,7 @@ Response templates() {
 }
 
 Response template_named(const std::string& name) {
-  const auto found = design::find_template(name);
+  const auto found = design_text::find_template(name);
   if (!found) return problem(404, "there is no template of this name");
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "template").field("name", found->name);
@@ -109,7 +109,7 @@ std::vector<Route> knowledge_routes(const Console& console) {
        [&console](const Request&, const PathValues&) { return session(console); }},
       {"GET", "/api/v1/schema",
        [&setting](const Request&, const PathValues&) {
-         return json_response(design::design_schema(setting.catalog()));
+         return json_response(design_text::design_schema(setting.catalog()));
        }},
       {"GET", "/api/v1/templates", [](const Request&, const PathValues&) { return templates(); }},
       {"GET", "/api/v1/templates/{name}",
@@ -119,7 +119,7 @@ std::vector<Route> knowledge_routes(const Console& console) {
       {"GET", "/api/v1/catalog/{table}/{id}", of_catalog},
       {"GET", "/api/v1/rules",
        [](const Request&, const PathValues&) {
-         return json_response(report::json_of(plan::all_rules()));
+         return json_response(report::json_of(rules::all_rules()));
        }},
       {"GET", "/api/v1/glossary",
        [&setting](const Request&, const PathValues&) { return glossary(setting); }},

@@ -9,7 +9,7 @@
 #include "app/server/console.h"
 #include "app/server/problem.h"
 #include "core/base/json_writer.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::server {
@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 const AccessRules kLawRules{.port = 8117, .token = "0123456789abcdef"};
 
 std::string template_text(const char* name) {
-  return std::string(design::find_template(name)->text);
+  return std::string(design_text::find_template(name)->text);
 }
 
 class RouteLaws : public testing::Test {

@@ -4,9 +4,9 @@
 #include "app/server/assets.h"
 #include "app/server/console.h"
 #include "app/server/problem.h"
+#include "model/design_text/read_design.h"
 #include "output/report/verdict_report.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::server {
 namespace {
@@ -27,10 +27,10 @@ Response plain_page(const Console& console) {
   const Result<ServedDesign> served = setting.served();
   if (!served) return fault_page(served.error());
   const Result<design::Design> design =
-      design::read_design(served->text, setting.catalog(),
-                          {.file = served->file, .read_file = console.files().reader()});
+      design_text::read_design(served->text, setting.catalog(),
+                               {.file = served->file, .read_file = console.files().reader()});
   if (!design) return fault_page(design.error());
-  const plan::Verdict verdict = plan::verdict_of(*design, setting.models);
+  const verdict::Verdict verdict = verdict::verdict_of(*design, setting.models);
   return {.status = 200, .content_type = kHtml, .body = to_html(report::document_of(verdict))};
 }
 

@@ -8,10 +8,10 @@
 #include "app/server/served_files.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "output/report/run_report.h"
-#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {
@@ -48,7 +48,7 @@ Result<RunRequest> read_body(JsonBody& body, const machine::Models& models,
   if (!horizon) return std::unexpected(horizon.error());
   options.horizon = *horizon;
   auto design =
-      design::read_design(yaml, models.catalog(), {.file = "design.yaml", .read_file = files});
+      design_text::read_design(yaml, models.catalog(), {.file = "design.yaml", .read_file = files});
   if (!design) return std::unexpected(design.error());
   return RunRequest{.design = std::move(*design), .options = options};
 }

@@ -8,12 +8,12 @@
 #include "app/server/job_store.h"
 #include "core/base/json_writer.h"
 #include "live/agent/test_folder.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
 #include "output/report/view_run.h"
-#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::server {
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 std::string request(const std::string& more = R"(,"span":"20 d","replications":3,"seed":5)",
                     const char* name = "superpod-h100") {
-  return "{\"design\":" + json_escaped(design::find_template(name)->text) + more + "}";
+  return "{\"design\":" + json_escaped(design_text::find_template(name)->text) + more + "}";
 }
 
 class RunJob : public testing::Test {
@@ -43,8 +43,8 @@ class RunJob : public testing::Test {
   }
 
   twin::Run by_hand(int replications) {
-    const auto design = design::read_design(design::find_template("superpod-h100")->text,
-                                            machine::known().catalog());
+    const auto design = design_text::read_design(design_text::find_template("superpod-h100")->text,
+                                                 machine::known().catalog());
     const machine::Machine machine = jobs::build_machine(*design, machine::known());
     const twin::Simulation simulation(
         machine, {.horizon = days(20), .seed = 5, .replications = replications});

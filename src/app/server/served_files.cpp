@@ -4,7 +4,7 @@
 #include "core/base/json_writer.h"
 #include "core/catalog/named_file.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 
 namespace orrery::server {
 namespace {
@@ -32,7 +32,7 @@ void ServedFiles::look() {
     names_.emplace(name);
     return refused(name);
   };
-  (void)design::read_design(*text, catalog_, {.read_file = note});
+  (void)design_text::read_design(*text, catalog_, {.read_file = note});
 }
 
 Result<std::string> ServedFiles::read(std::string_view name) {

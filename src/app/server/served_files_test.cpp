@@ -11,7 +11,7 @@
 #include "app/server/console.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "model/design/templates.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::server::served_files_tests {
@@ -187,7 +187,7 @@ TEST_F(ServedFilesTest, a_request_brings_no_files_of_its_own) {
 
 // The price of an edit is what the cost of a year becomes, less what it is.
 TEST_F(ServedFilesTest, prices_are_those_of_two_reviews_of_the_same_text) {
-  const std::string pod(design::find_template("inference-pod")->text);
+  const std::string pod(design_text::find_template("inference-pod")->text);
   open(pod);
   const std::string hot = R"(,"path":"site.cooling","value":"air-perimeter")";
   const std::string text = Json::parse(ask("POST", "/api/v1/edit", body_of(pod, hot)).body)["text"];

@@ -108,7 +108,7 @@ inline constexpr Word<NetworkKind> kNetworkWords[] = {
 constexpr WordTable<NetworkKind> words_of(NetworkKind) { return kNetworkWords; }
 constexpr std::string_view to_text(NetworkKind k) { return word_of(k); }
 
-// Which replica of a service gets a request; serving/fleet.h says how each chooses.
+// Which replica of a service gets a request; traffic/fleet.h says how each chooses.
 enum class ServeRouter { round_robin, least_requests, least_tokens, session, prefix };
 inline constexpr Word<ServeRouter> kServeRouterWords[] = {
     {ServeRouter::round_robin, "round-robin"},

@@ -9,9 +9,9 @@ namespace {
 
 // Nodes rated for exactly a share of the limit (4 x 10.2 kW under 40.8 kW) must not be lost to the
 // last bit of a quotient.
-constexpr double kRounding = 1e-9;
+constexpr double kRackRounding = 1e-9;
 
-int whole(double quotient) { return static_cast<int>(std::floor(quotient + kRounding)); }
+int whole(double quotient) { return static_cast<int>(std::floor(quotient + kRackRounding)); }
 
 }  // namespace
 
@@ -69,7 +69,7 @@ std::vector<const catalog::CoolingMethod*> methods_that_carry(
     Watts rack_power, std::span<const catalog::CoolingMethod> methods) {
   std::vector<const catalog::CoolingMethod*> carrying;
   for (const catalog::CoolingMethod& m : methods) {
-    if (rack_power <= m.rack_practical_max * (1 + kRounding)) carrying.push_back(&m);
+    if (rack_power <= m.rack_practical_max * (1 + kRackRounding)) carrying.push_back(&m);
   }
   std::stable_sort(carrying.begin(), carrying.end(), [](const auto* a, const auto* b) {
     return a->capex_per_kw.middle() < b->capex_per_kw.middle();

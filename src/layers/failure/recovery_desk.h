@@ -7,7 +7,7 @@
 // What the policy decides is done: a spare is called into service, a lemon that comes back from
 // repair goes to a person instead, a run that breaks hosts is held until a person looks.
 // The journal, silent hosts and a controller that is away are the rehearsal's affair
-// (trial/rehearsal.h).
+// (rehearse/rehearsal.h).
 #pragma once
 
 #include <map>

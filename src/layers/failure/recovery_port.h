@@ -2,7 +2,7 @@
 //
 // The policy (recovery.h) is pure; a driver (agent/recover.h) carries its decisions to a cluster
 // through this port and knows nothing else of it. Two stand behind it: agent/slurm_port.h, a real
-// Slurm, and trial/simulated_slurm.h, one in simulated time that fails on demand.
+// Slurm, and rehearse/simulated_slurm.h, one in simulated time that fails on demand.
 //
 // What a port promises
 //  - look() is a picture of one moment, or an error; never half a picture. Jobs are sorted by id,

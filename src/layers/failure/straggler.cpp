@@ -11,7 +11,7 @@ namespace {
 // Beyond nine deviations the integrand is below 1e-12 for any count of ranks one can buy; the step
 // keeps Simpson's error below 1e-9.
 constexpr double kReach = 9.0;
-constexpr int kSteps = 1800;  // even
+constexpr int kSimpsonSteps = 1800;  // even
 
 // P(max of n > z), less 1 left of zero, so that its integral is the mean of the maximum.
 double integrand(double z, double n) {
@@ -20,12 +20,12 @@ double integrand(double z, double n) {
 }
 
 double simpson(double from, double to, double n) {
-  const double h = (to - from) / kSteps;
+  const double h = (to - from) / kSimpsonSteps;
   // The jump at zero belongs to neither half: each takes its own limit there.
   const double first = from == 0 ? 1 - math::exp(-n * math::log(2.0)) : integrand(from, n);
   const double last = to == 0 ? -math::exp(-n * math::log(2.0)) : integrand(to, n);
   double sum = first + last;
-  for (int i = 1; i < kSteps; ++i) sum += integrand(from + i * h, n) * (i % 2 == 1 ? 4 : 2);
+  for (int i = 1; i < kSimpsonSteps; ++i) sum += integrand(from + i * h, n) * (i % 2 == 1 ? 4 : 2);
   return sum * h / 3;
 }
 

@@ -86,14 +86,15 @@ int AdapterDraw::operator()(RandomStream& stream) const {
          1;
 }
 
-int reserved_rank(EngineKind engine, int rank) {
-  if (engine != EngineKind::vllm) return rank;
+int reserved_rank(engines::EngineKind engine, int rank) {
+  if (engine != engines::EngineKind::vllm) return rank;
   const auto* at = std::ranges::lower_bound(kVllmRanks, rank);
   return at == std::end(kVllmRanks) ? rank : *at;
 }
 
 ReplicaAdapters adapters_on(const catalog::ModelShape& model, const ServingSplit& split,
-                            const AdapterSet& set, EngineKind engine, const AdapterDevice& device) {
+                            const AdapterSet& set, engines::EngineKind engine,
+                            const AdapterDevice& device) {
   ReplicaAdapters a;
   a.set = set;
   a.use = adapter_use(set.count, set.skew);

@@ -35,9 +35,9 @@
 #include "core/base/random.h"
 #include "core/catalog/model_shape.h"
 #include "core/workload/adapters.h"
+#include "layers/engines/scheduler.h"
 #include "layers/serving/costs.h"
 #include "layers/serving/iteration.h"
-#include "layers/serving/scheduler.h"
 
 namespace orrery::serving {
 
@@ -87,10 +87,11 @@ struct ReplicaAdapters {
   bool any() const { return set.count > 0; }
 };
 ReplicaAdapters adapters_on(const catalog::ModelShape& model, const ServingSplit& split,
-                            const AdapterSet& set, EngineKind engine, const AdapterDevice& device);
+                            const AdapterSet& set, engines::EngineKind engine,
+                            const AdapterDevice& device);
 
 // The least rank that the engine keeps slots for.
-int reserved_rank(EngineKind engine, int rank);
+int reserved_rank(engines::EngineKind engine, int rank);
 
 // What `distinct` adapters add to the kernels of a step of so many tokens of one attention rank.
 ServingOpCost adapter_cost(const ReplicaAdapters& adapters, double tokens, double distinct,

@@ -81,7 +81,7 @@ DisaggregatedPoint disaggregated_loop(const DisaggregatedPool& prefill,
   p.prefill_load = p.requests.base() / most;
   p.tpot = step.total * (steps / std::max(1.0, r.output - 1));
   p.decode_power = step.power;
-  const ServingTuning& tuning = prefill.replica.tuning;
+  const engines::ServingTuning& tuning = prefill.replica.tuning;
   const Seconds overhead = around_first_token(prefill.replica);
   // What an engine's prompts take beyond the model's, they take on replicas of their own too.
   p.ttft = max(Seconds(first(p.requests.base())) + rate.prompt * (tuning.prompt_wait - 1),

@@ -13,16 +13,16 @@ namespace orrery::serving {
 class Executor {
  public:
   virtual ~Executor() = default;
-  virtual double run(const Batch& batch) = 0;
+  virtual double run(const engines::Batch& batch) = 0;
 };
 
 class StepExecutor : public Executor {
  public:
   explicit StepExecutor(StepClock& clock) : clock_(clock) {}
-  double run(const Batch& batch) override { return clock_.time(batch.sums).base(); }
+  double run(const engines::Batch& batch) override { return clock_.time(batch.sums).base(); }
   // The same batch, `steps` iterations later.
-  double repeat(const Batch& batch, int steps) {
-    StepSums later = batch.sums;
+  double repeat(const engines::Batch& batch, int steps) {
+    engines::StepSums later = batch.sums;
     later.decode_keys += static_cast<double>(later.decoding) * steps;
     return clock_.time(later).base();
   }

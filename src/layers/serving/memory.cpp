@@ -50,7 +50,7 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
 }
 
 ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& split,
-                             const ServingPrecision& precision, const Engine& engine,
+                             const ServingPrecision& precision, const engines::Engine& engine,
                              Bytes device_memory, const ServingMemoryOptions& options) {
   ServingMemory memory;
   memory.weights = serving_weights(m, split, precision);
@@ -58,7 +58,7 @@ ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& s
   memory.adapters = options.adapters;
   memory.reserve = engine.reserve;
   memory.limit = device_memory * engine.memory_share;
-  if (engine.kind == EngineKind::tensorrt_llm) {
+  if (engine.kind == engines::EngineKind::tensorrt_llm) {
     // Its share is of what is free once the model stands.
     const Bytes used = memory.weights + memory.activations + memory.adapters + memory.reserve;
     memory.limit = used + max(Bytes(0), device_memory - used) * engine.memory_share;

@@ -15,7 +15,7 @@
 
 #include "core/base/quantity.h"
 #include "core/catalog/model_shape.h"
-#include "layers/serving/engine.h"
+#include "layers/engines/engine.h"
 #include "layers/serving/iteration.h"
 
 namespace orrery::serving {
@@ -39,14 +39,14 @@ struct ServingMemory {
 };
 
 struct ServingMemoryOptions {
-  EngineLimits limits;
+  engines::EngineLimits limits;
   double least_tokens = 2048;
   std::optional<double> blocks;  // num_gpu_blocks as the engine printed it
   Bytes adapters = Bytes(0);     // that slots of a device keep
 };
 
 ServingMemory serving_memory(const catalog::ModelShape& model, const ServingSplit& split,
-                             const ServingPrecision& precision, const Engine& engine,
+                             const ServingPrecision& precision, const engines::Engine& engine,
                              Bytes device_memory, const ServingMemoryOptions& options);
 
 // Weights of one device.

@@ -85,7 +85,7 @@ TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
 
 // 512 bytes of keys and values a token; what is left of 90 % of 10 MB in blocks of 16.
 TEST(ServingCache, HoldsWhatIsLeftByHand) {
-  const Engine engine{.memory_share = 0.9, .block_tokens = 16, .reserve = bytes(1e6)};
+  const engines::Engine engine{.memory_share = 0.9, .block_tokens = 16, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
   const ServingMemory m = serving_memory(dense_shape(), {}, {}, engine, bytes(10e6), options);
   const double weights = 2 * (4 * (20480.0 + 18432) + 12800);
@@ -103,7 +103,8 @@ TEST(ServingCache, HoldsWhatIsLeftByHand) {
 
 // Its share is of what the model leaves free, and it leaves none where there is none.
 TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
-  const Engine engine{.kind = EngineKind::tensorrt_llm, .memory_share = 0.9, .reserve = bytes(1e6)};
+  const engines::Engine engine{
+      .kind = engines::EngineKind::tensorrt_llm, .memory_share = 0.9, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
   const ServingMemory m = serving_memory(dense_shape(), {}, {}, engine, bytes(10e6), options);
   const double used = m.weights.base() + m.activations.base() + 1e6;
@@ -115,7 +116,7 @@ TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
 }
 
 TEST(ServingCache, SharesOfHeadsStagesAndRanks) {
-  const Engine engine;
+  const engines::Engine engine;
   const auto of = [&](const ServingSplit& split, catalog::Dtype kv = catalog::Dtype::bf16) {
     return serving_memory(dense_shape(), split, {.kv = kv}, engine, gib(1), {.blocks = 10});
   };
@@ -134,7 +135,7 @@ TEST(ServingCache, SharesOfHeadsStagesAndRanks) {
 }
 
 TEST(ServingCache, FitsWhereOneRequestOfTheLeastLengthDoes) {
-  const Engine engine;
+  const engines::Engine engine;
   const auto fits = [&](double blocks) {
     return serving_memory(dense_shape(), {}, {}, engine, gib(1),
                           {.least_tokens = 160, .blocks = blocks})

@@ -4,7 +4,7 @@
 
 #include "core/catalog/shipped_fixture.h"
 #include "core/workload/model_math.h"
-#include "layers/serving/engine.h"
+#include "layers/engines/engine.h"
 #include "layers/serving/graph_reduce.h"
 #include "layers/serving/memory.h"
 #include "layers/serving/steady_state.h"
@@ -35,9 +35,10 @@ ServingCosts plain_costs() {
               }};
 }
 
-const std::vector<Engine>& engines() {
-  static const std::vector<Engine> all =
-      read_engines(catalog::shipped().table("calibration/serving_engines.csv").value()).value();
+const std::vector<engines::Engine>& engines() {
+  static const std::vector<engines::Engine> all =
+      engines::read_engines(catalog::shipped().table("calibration/serving_engines.csv").value())
+          .value();
   return all;
 }
 
@@ -47,7 +48,7 @@ Replica replica(std::string_view model, int tp, Bytes memory,
             .split = {.tp = tp},
             .precision = {.products = format, .experts = format, .kv = catalog::Dtype::bf16},
             .engine = *find_engine(engines(), "vllm"),
-            .limits = default_limits(memory),
+            .limits = engines::default_limits(memory),
             .memory = {}};
   r.memory = serving_memory(r.model, r.split, r.precision, r.engine, memory, {.limits = r.limits});
   return r;
@@ -144,22 +145,23 @@ TEST(ServingMemory, ThePrintedBlockCountWins) {
   EXPECT_DOUBLE_EQ(given.kv_tokens, 16000);
 }
 
-TEST(Engine, KnownByTheNamesOfTheDesignFile) {
-  const Engine* vllm = find_engine(engines(), "vllm");
+TEST(engines::Engine, KnownByTheNamesOfTheDesignFile) {
+  const engines::Engine* vllm = engines::find_engine(engines(), "vllm");
   ASSERT_NE(vllm, nullptr);
   EXPECT_EQ(vllm->memory_share, 0.92);
   EXPECT_EQ(vllm->reserve, gib(3));
   EXPECT_EQ(vllm->host_step, microseconds(300));
   EXPECT_FALSE(vllm->keeps_all_output);
-  EXPECT_EQ(find_engine(engines(), "trtllm"), find_engine(engines(), "tensorrt-llm"));
-  EXPECT_EQ(find_engine(engines(), "abacus"), nullptr);
-  EXPECT_EQ(find_engine(engines(), ""), nullptr);
-  EXPECT_EQ(default_limits(gib(80)).token_budget, 8192);
-  EXPECT_EQ(default_limits(gib(180)).token_budget, 16384);
-  EXPECT_EQ(default_limits(gib(24)).max_sequences, 256);
+  EXPECT_EQ(engines::find_engine(engines(), "trtllm"),
+            engines::find_engine(engines(), "tensorrt-llm"));
+  EXPECT_EQ(engines::find_engine(engines(), "abacus"), nullptr);
+  EXPECT_EQ(engines::find_engine(engines(), ""), nullptr);
+  EXPECT_EQ(engines::default_limits(gib(80)).token_budget, 8192);
+  EXPECT_EQ(engines::default_limits(gib(180)).token_budget, 16384);
+  EXPECT_EQ(engines::default_limits(gib(24)).max_sequences, 256);
 }
 
-TEST(Engine, EveryBadValueOfATableIsTold) {
+TEST(engines::Engine, EveryBadValueOfATableIsTold) {
   const auto table = CsvTable::parse(
       "id,also,policy,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_"
       "token_ms,"
@@ -168,7 +170,7 @@ TEST(Engine, EveryBadValueOfATableIsTold) {
       "a,,sglang,0.9,0,3,300,0,,0.3,0\n",
       "engines.csv");
   ASSERT_TRUE(table);
-  const auto engines = read_engines(*table);
+  const auto engines = engines::read_engines(*table);
   ASSERT_FALSE(engines);
   EXPECT_EQ(engines.error().size(), 4u);  // share, blocks, first token, the second a
   EXPECT_EQ(engines.error().front().place.line, 2);

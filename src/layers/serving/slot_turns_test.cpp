@@ -87,7 +87,8 @@ TEST(SlotTurns, numbers_of_an_adapter_on_one_device) {
                                   .vocab = 100};
   const AdapterDevice device{.products = FlopsPerSecond(5e9), .port = BytesPerSecond(1e9)};
   const AdapterSet set{.count = 3, .slots = 2, .rank = 12};
-  const ReplicaAdapters a = adapters_on(model, {.tp = 2, .pp = 2}, set, EngineKind::vllm, device);
+  const ReplicaAdapters a =
+      adapters_on(model, {.tp = 2, .pp = 2}, set, engines::EngineKind::vllm, device);
   const double sides = 2 * (288 + 128 + 224 + 112);
   EXPECT_EQ(a.products, 8);
   EXPECT_EQ(a.each.base(), 2 * 12 * sides);
@@ -100,7 +101,7 @@ TEST(SlotTurns, numbers_of_an_adapter_on_one_device) {
   EXPECT_NEAR(a.missed, 0.2622496696112388, 1e-12);
   AdapterSet all = set;
   all.slots = 3;
-  EXPECT_EQ(adapters_on(model, {}, all, EngineKind::vllm, device).missed, 0);
+  EXPECT_EQ(adapters_on(model, {}, all, engines::EngineKind::vllm, device).missed, 0);
 
   ServingCosts costs;
   costs.kernel = [](const workload::Operation& op) {

@@ -186,7 +186,7 @@ Seconds around_first_token(const Replica& replica) {
 
 ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op, bool expert,
                           const ServingCosts& costs) {
-  const ServingTuning& t = replica.tuning;
+  const engines::ServingTuning& t = replica.tuning;
   double factor = 1 - replica.engine.kernels_hidden;
   // What was fitted is of 8- and 4-bit experts and caches; 16-bit ones run the vendor's kernels.
   const auto narrow = [](catalog::Dtype d) { return bytes_per_element(d) < 2; };
@@ -219,7 +219,7 @@ StepTime settled_step(const Replica& replica, const ServingOpCost& kernels, Seco
                       double prompts, double sequences, const ServingCosts& costs) {
   // A pipeline keeps one batch a stage in flight, so a token passes pp stages of this time.
   const double stages = replica.split.pp;
-  const ServingTuning& tuning = replica.tuning;
+  const engines::ServingTuning& tuning = replica.tuning;
   Seconds host = replica.engine.host_step + tuning.step;
   // Each attention rank has a host process of its own.
   host += tuning.sequence * (sequences / replica.split.attention_dp);

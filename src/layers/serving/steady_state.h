@@ -35,10 +35,10 @@ struct Replica {
   catalog::ModelShape model;
   ServingSplit split;
   ServingPrecision precision;
-  Engine engine;
-  EngineLimits limits;
+  engines::Engine engine;
+  engines::EngineLimits limits;
   ServingMemory memory;
-  ServingTuning tuning;
+  engines::ServingTuning tuning;
   ReplicaAdapters adapters = {};
 };
 

@@ -75,7 +75,7 @@ const StepClock::Cost& StepClock::table(std::vector<Cost>& costs, WorkPart part,
   return costs[place];
 }
 
-ServingOpCost StepClock::attention(const StepSums& sums) const {
+ServingOpCost StepClock::attention(const engines::StepSums& sums) const {
   ServingOpCost cost;
   const double ranks = replica_.split.attention_dp;
   for (const Attention& a : attention_) {
@@ -95,7 +95,7 @@ ServingOpCost StepClock::attention(const StepSums& sums) const {
   return cost;
 }
 
-StepTime StepClock::split(const StepSums& sums) {
+StepTime StepClock::split(const engines::StepSums& sums) {
   if (sums.decoding + sums.prompts == 0) return {};
   const int checked = static_cast<int>(sums.decoding * tokens_per_step_);
   const Cost& all = table(tokens_, WorkPart::tokens, checked + sums.prompt_tokens);
@@ -115,6 +115,6 @@ StepTime StepClock::split(const StepSums& sums) {
                       sums.decoding + sums.prompts, costs_);
 }
 
-Seconds StepClock::time(const StepSums& sums) { return split(sums).total; }
+Seconds StepClock::time(const engines::StepSums& sums) { return split(sums).total; }
 
 }  // namespace orrery::serving

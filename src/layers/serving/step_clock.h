@@ -15,7 +15,7 @@
 
 #include <vector>
 
-#include "layers/serving/scheduler.h"
+#include "layers/engines/scheduler.h"
 #include "layers/serving/steady_state.h"
 
 namespace orrery::serving {
@@ -25,8 +25,8 @@ class StepClock {
   StepClock(const Replica& replica, const ServingCosts& costs, double tokens_per_step = 1);
 
   // All pipeline stages and the host; zero for an empty step.
-  Seconds time(const StepSums& sums);
-  StepTime split(const StepSums& sums);
+  Seconds time(const engines::StepSums& sums);
+  StepTime split(const engines::StepSums& sums);
   const Replica& replica() const { return replica_; }
 
  private:
@@ -43,7 +43,7 @@ class StepClock {
   const Cost& table(std::vector<Cost>& costs, WorkPart part, int size);
   Cost cost_of(WorkPart part, int size) const;
   Iteration sized(WorkPart part, int size) const;
-  ServingOpCost attention(const StepSums& sums) const;
+  ServingOpCost attention(const engines::StepSums& sums) const;
 
   Replica replica_;
   ServingCosts costs_;

@@ -26,12 +26,12 @@ TEST(StepClock, GivesTheTimeOfTheWholeIteration) {
   // Two chunks of 256 tokens after 512 cached ones, beside 8 decoding requests.
   const Iteration mixed{
       .decoding = 8, .context = 700, .prompts = 2, .prompt_tokens = 256, .prompt_cached = 512};
-  const StepSums sums{.decoding = 8,
-                      .decode_keys = 5600,
-                      .prompts = 2,
-                      .prompt_tokens = 512,
-                      .prompt_pairs = 2 * (256 * 512 + 256.0 * 257 / 2),
-                      .sampled = 10};
+  const engines::StepSums sums{.decoding = 8,
+                               .decode_keys = 5600,
+                               .prompts = 2,
+                               .prompt_tokens = 512,
+                               .prompt_pairs = 2 * (256 * 512 + 256.0 * 257 / 2),
+                               .sampled = 10};
   const double whole = step_time(r, mixed, costs).total.base();
   EXPECT_NEAR(clock.time(sums).base(), whole, whole * 1e-9);
 }

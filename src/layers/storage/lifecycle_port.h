@@ -3,7 +3,7 @@
 // The policy (lifecycle.h) is pure; a driver (agent/lifecycle.h) carries its decisions to places
 // through this port and knows nothing else of them. Behind it stand folders and buckets
 // (agent/lifecycle_places.h) and places in simulated time that fail on demand
-// (trial/simulated_places.h).
+// (rehearse/simulated_places.h).
 //
 // What a port promises
 //  - look() lists every item it can see, sorted by id, or fails as a whole. A place that does not

@@ -6,8 +6,8 @@
 // says goes before this (rights.cpp).
 #pragma once
 
+#include "live/rows/records.h"
 #include "live/s3server/auth.h"
-#include "live/store/records.h"
 
 namespace orrery::s3server {
 

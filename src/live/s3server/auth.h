@@ -11,8 +11,8 @@
 #include <functional>
 #include <optional>
 
+#include "live/rows/records.h"
 #include "live/s3server/s3_request.h"
-#include "live/store/records.h"
 
 namespace orrery::s3server {
 

@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "live/s3server/call.h"
 #include "live/store/moment.h"
-#include "live/store/quick_etag.h"
+#include "live/upkeep/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
@@ -150,7 +150,7 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
     if (!got) return give_up(got.error());
     if (*got != piece.size()) return give_up({PortFault::corrupt, "the source is too short"});
     if (quick) {
-      crc = store::content_crc(piece, crc);
+      crc = drives::content_crc(piece, crc);
     } else {
       md5.add(piece);
     }

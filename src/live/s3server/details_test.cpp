@@ -9,7 +9,7 @@
 #include "live/s3server/payload.h"
 #include "live/s3server/requests_fixture.h"
 #include "live/s3server/secrets.h"
-#include "live/store/copy_extents.h"
+#include "live/upkeep/copy_extents.h"
 
 namespace orrery::s3server {
 namespace {
@@ -199,7 +199,7 @@ TEST_F(RequestsTest, a_copy_of_extents_has_the_bytes_of_each) {
   auto reader = store->open_extents(extents);
   ASSERT_TRUE(reader);
   const auto go = [] { return false; };
-  const auto made = store::copy_extents(*store, **reader, extents, "cold", go);
+  const auto made = upkeep::copy_extents(*store, **reader, extents, "cold", go);
   ASSERT_TRUE(made);
   ASSERT_EQ(made->blobs.size(), 2u);
   std::string bytes(100, '\0');
@@ -210,10 +210,10 @@ TEST_F(RequestsTest, a_copy_of_extents_has_the_bytes_of_each) {
   EXPECT_EQ(first.read(1500, bytes), 3u);
   EXPECT_EQ(made->extents[1].blob, made->blobs[1].id);
   const std::size_t files = drives.back()->files().size();
-  EXPECT_FALSE(store::copy_extents(*store, **reader, extents, "cold", [] { return true; }));
+  EXPECT_FALSE(upkeep::copy_extents(*store, **reader, extents, "cold", [] { return true; }));
   std::vector<Extent> longer = extents;
   longer[1].size += 1;
-  EXPECT_FALSE(store::copy_extents(*store, **reader, longer, "cold", go));
+  EXPECT_FALSE(upkeep::copy_extents(*store, **reader, longer, "cold", go));
   EXPECT_EQ(drives.back()->files().size(), files);
 }
 

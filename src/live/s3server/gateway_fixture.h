@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway.h"
-#include "live/store/mend.h"
 #include "live/store/moment.h"
-#include "live/store/simulated_drive_fixture.h"
-#include "live/store/sweep.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/sweep.h"
 
 namespace orrery::s3server {
 
@@ -58,7 +58,7 @@ class GatewayTest : public testing::Test {
   }
   void add_tenant(const std::string& key, const std::string& id) {
     EXPECT_TRUE(metadata.commit(
-        {.changes = {{row::tenant(key), encode(Tenant{key, "secret", id, id, 0})}}}));
+        {.changes = {{rows::row::tenant(key), encode(Tenant{key, "secret", id, id, 0})}}}));
   }
 
   net::Request signed_request(const Asked& asked) {

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway_fixture.h"
-#include "live/store/check.h"
-#include "live/store/mend.h"
 #include "live/store/moment.h"
-#include "live/store/simulated_drive_fixture.h"
-#include "live/store/sweep.h"
+#include "live/upkeep/check.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/sweep.h"
 
 namespace orrery::s3server {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <cstdio>
 
+#include "live/drives/file_text.h"
 #include "live/s3server/gateway_fixture.h"
 #include "live/s3server/policy.h"
 #include "live/s3server/secrets.h"
-#include "live/store/file_text.h"
 
 namespace orrery::s3server {
 namespace {
@@ -198,7 +198,7 @@ TEST_F(GuardTest, the_audit_log_has_a_line_a_request) {
   put("/pail", "");
   put("/pail/a%22%0ab", "bytes");
   other("GET", "/pail/a%22%0ab");
-  const std::string text = store::read_file(path).value_or("");
+  const std::string text = drives::read_file(path).value_or("");
   std::remove(path.c_str());
   EXPECT_EQ(std::ranges::count(text, '\n'), 3);
   EXPECT_THAT(

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "live/s3server/call.h"
-#include "live/store/lifecycle.h"
+#include "live/upkeep/lifecycle.h"
 
 namespace orrery::s3server {
 namespace {

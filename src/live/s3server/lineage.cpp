@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "live/s3server/call.h"
 #include "live/store/storage_class.h"
-#include "live/store/tier_places.h"
+#include "live/upkeep/tier_places.h"
 
 namespace orrery::s3server {
 namespace {

@@ -215,7 +215,7 @@ Answered list_uploads(Call& call) {
   add_text(root, "KeyMarker", (*encoded)(after));
   add_text(root, "UploadIdMarker", after_id);
   add_text(root, "MaxUploads", std::to_string(*most));
-  const std::string base = row::uploads(call.s3.bucket);
+  const std::string base = rows::row::uploads(call.s3.bucket);
   const auto cursor = call.store.metadata().cursor();
   std::optional<Upload> last;
   bool truncated = false;

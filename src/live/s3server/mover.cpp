@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr store::TimeMs kRoundLeastMs = 100;
-constexpr store::TimeMs kRoundMostMs = 60'000;
+constexpr rows::TimeMs kRoundLeastMs = 100;
+constexpr rows::TimeMs kRoundMostMs = 60'000;
 constexpr int kRestShare = 19;  // so many times as long as a round took, nothing is done
 
 bool has_rule(const storage::KeepRule& keep) {
@@ -20,8 +20,8 @@ bool has_rule(const storage::KeepRule& keep) {
          keep.milestone_every > 0;
 }
 
-store::MoveSetting move_setting(const MoverOptions& options, const std::atomic<bool>& stopping) {
-  store::MoveSetting setting{.day_ms = options.day_ms, .promote_ms = options.promote_ms};
+upkeep::MoveSetting move_setting(const MoverOptions& options, const std::atomic<bool>& stopping) {
+  upkeep::MoveSetting setting{.day_ms = options.day_ms, .promote_ms = options.promote_ms};
   setting.keeps_checkpoints = std::ranges::any_of(
       options.places, [](const storage::KeepPlace& place) { return has_rule(place.keep); });
   setting.stop = [&stopping] { return stopping.load(); };
@@ -34,7 +34,7 @@ Result<void> keep_nothing(const std::vector<storage::LifecycleEvent>&) { return 
 
 storage::LifecyclePolicy move_policy(const MoverOptions& options,
                                      const std::vector<store::Tier>& tiers) {
-  storage::LifecyclePolicy policy{.places = store::places_of(tiers)};
+  storage::LifecyclePolicy policy{.places = upkeep::places_of(tiers)};
   for (storage::KeepPlace& place : policy.places) {
     const auto told = std::ranges::find(options.places, place.name, &storage::KeepPlace::name);
     if (told != options.places.end()) place = *told;
@@ -65,7 +65,7 @@ void Mover::round(const std::stop_token& stop) {
     using enum storage::LifecycleActionKind;
     if (done.action.kind == alert) {
       log_(done.action.item + ": " + done.action.why);
-    } else if (!done.good && done.said == store::kChangedMeanwhile) {
+    } else if (!done.good && done.said == upkeep::kChangedMeanwhile) {
       continue;  // the next look finds what it is now
     } else if (!done.good) {
       ++counts_.failed;
@@ -80,8 +80,8 @@ void Mover::round(const std::stop_token& stop) {
 }
 
 void Mover::run(const std::stop_token& stop) {
-  const store::TimeMs period =
-      std::clamp<store::TimeMs>(options_.day_ms / 100, kRoundLeastMs, kRoundMostMs);
+  const rows::TimeMs period =
+      std::clamp<rows::TimeMs>(options_.day_ms / 100, kRoundLeastMs, kRoundMostMs);
   std::mutex mutex;
   std::condition_variable_any wake;
   auto rest = std::chrono::milliseconds(period);

@@ -1,5 +1,5 @@
 // The store's mover: a thread that drives the lifecycle policy (storage/lifecycle_driver.h) on the
-// store's tiers (store/tier_places.h), at its pace and in its hours.
+// store's tiers (upkeep/tier_places.h), at its pace and in its hours.
 //
 // A round walks the rows of all buckets. It comes a hundredth of a day after the last, a minute at
 // the most, and takes at most a twentieth of the time, however many rows there are. What fails is
@@ -11,15 +11,15 @@
 #include <thread>
 
 #include "layers/storage/lifecycle_driver.h"
-#include "live/store/tier_places.h"
+#include "live/upkeep/tier_places.h"
 
 namespace orrery::s3server {
 
 struct MoverOptions {
   bool on = true;
   std::vector<storage::KeepPlace> places = {};  // rules, pace and hours of tiers, by name
-  store::TimeMs promote_ms = 0;
-  store::TimeMs day_ms = store::kDayMs;
+  rows::TimeMs promote_ms = 0;
+  rows::TimeMs day_ms = store::kDayMs;
   std::function<bool()> may = [] { return true; };  // else it waits: another gateway moves
 };
 
@@ -56,7 +56,7 @@ class Mover {
   Log log_;
   MoveCounts counts_;
   std::atomic<bool> stopping_ = false;
-  store::TierPlaces places_;
+  upkeep::TierPlaces places_;
   storage::LifecycleDriver driver_;
   std::jthread thread_;
 };

@@ -10,11 +10,11 @@
 #include <mutex>
 #include <thread>
 
+#include "live/rows/rocks_metadata.h"
 #include "live/s3server/audit.h"
 #include "live/s3server/mover.h"
 #include "live/s3server/requests_fixture.h"
 #include "live/s3server/runtime.h"
-#include "live/store/rocks_metadata.h"
 
 namespace orrery::s3server::object_words_tests {
 namespace {
@@ -201,7 +201,7 @@ class QuietHouse : public testing::Test {
       std::filesystem::create_directories(folder + fmt::format("/s/hot/data/{:02x}", i));
     }
     std::ofstream(folder + "/s/store") << "orrery-store 4\nid id\ntier hot 1+0\ndrive hot-0 hot\n";
-    EXPECT_TRUE(store::open_rocks_metadata(folder + "/s/metadata"));
+    EXPECT_TRUE(rows::open_rocks_metadata(folder + "/s/metadata"));
     std::ofstream(folder + "/s/hot/drive") << "orrery-drive 1\nstore id\ndrive hot-0\n";
     options.log = [this](const std::string& line) {
       const std::scoped_lock lock(mutex);

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "live/rows/failing_metadata_fixture.h"
 #include "live/s3server/requests_fixture.h"
-#include "live/store/failing_metadata_fixture.h"
 
 namespace orrery::s3server::operations_tests {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
-#include "live/store/quick_etag.h"
+#include "live/upkeep/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
@@ -56,7 +56,7 @@ Answer<void> read_sum(const net::Request& raw, PayloadPlan& plan) {
 }  // namespace
 
 std::string etag_of(const PayloadEnd& end, std::string_view blob) {
-  return end.md5.empty() ? store::quick_etag(end.crc, blob) : end.md5;
+  return end.md5.empty() ? upkeep::quick_etag(end.crc, blob) : end.md5;
 }
 
 Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller,
@@ -114,7 +114,7 @@ Answer<void> PayloadReader::hand_on(std::string_view bytes, const Hand& hand) {
   if (beside) lane_->begin([this, bytes] { digest(bytes); });
   if (md5_ && !md5_beside) md5_->add(bytes);
   if (!beside) digest(bytes);
-  if (!md5_) crc_ = store::content_crc(bytes, crc_);
+  if (!md5_) crc_ = drives::content_crc(bytes, crc_);
   auto handed = hand(bytes);
   if (md5_beside) md5_lane_->wait();
   if (beside) lane_->wait();

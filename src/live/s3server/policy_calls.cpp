@@ -22,7 +22,7 @@ Answer<Bucket> policy_bucket(Call& call) {
 // A name that no tenant has would make a statement that never applies.
 Answer<void> check_principals(Call& call, const BucketPolicy& policy) {
   std::set<std::string> known;
-  const std::string base = row::tenant("");
+  const std::string base = rows::row::tenant("");
   const auto cursor = call.store.metadata().cursor();
   for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
     if (const auto tenant = decode_tenant(cursor->value())) known.insert(tenant->id);

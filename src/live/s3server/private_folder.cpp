@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "live/rados/ceph_pool.h"
+#include "live/drives/ceph_pool.h"
 
 namespace orrery::s3server {
 namespace {
@@ -64,7 +64,7 @@ class Tightening {
 };
 
 bool is_on_this_machine(const std::string& path) {
-  return !is_s3_place(path) && !rados::is_pool_place(path);
+  return !is_s3_place(path) && !drives::is_pool_place(path);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "live/s3server/names.h"
-#include "live/store/store_folder.h"
+#include "live/upkeep/store_folder.h"
 
 namespace orrery::s3server {
 

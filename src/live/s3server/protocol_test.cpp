@@ -5,7 +5,7 @@
 #include "live/s3/checksum.h"
 #include "live/s3server/payload.h"
 #include "live/s3server/s3_request.h"
-#include "live/store/quick_etag.h"
+#include "live/upkeep/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
@@ -77,15 +77,15 @@ TEST(Payload, a_changed_byte_of_a_signed_chunk_is_refused) {
 
 TEST(Payload, a_large_body_without_an_md5_gets_an_etag_that_is_none) {
   // The check value of CRC-64/XZ.
-  EXPECT_EQ(store::content_crc("123456789"), 0x995dc9bbdf1939fau);
-  EXPECT_EQ(store::content_crc("6789", store::content_crc("12345")), 0x995dc9bbdf1939fau);
-  const std::string etag = store::quick_etag(0x995dc9bbdf1939fau, "0000000a00000001000000ff");
+  EXPECT_EQ(drives::content_crc("123456789"), 0x995dc9bbdf1939fau);
+  EXPECT_EQ(drives::content_crc("6789", drives::content_crc("12345")), 0x995dc9bbdf1939fau);
+  const std::string etag = upkeep::quick_etag(0x995dc9bbdf1939fau, "0000000a00000001000000ff");
   EXPECT_EQ(etag, "995dc9bbdf1939fa0000000a000000ff-1");
-  EXPECT_EQ(store::crc_of_etag(etag), 0x995dc9bbdf1939fau);
-  EXPECT_FALSE(store::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e"));
-  EXPECT_FALSE(store::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e-12"));
-  EXPECT_FALSE(store::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e-11-1"));
-  EXPECT_FALSE(store::crc_of_etag("x95dc9bbdf1939fa0000000a000000ff-1"));
+  EXPECT_EQ(upkeep::crc_of_etag(etag), 0x995dc9bbdf1939fau);
+  EXPECT_FALSE(upkeep::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e"));
+  EXPECT_FALSE(upkeep::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e-12"));
+  EXPECT_FALSE(upkeep::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e-11-1"));
+  EXPECT_FALSE(upkeep::crc_of_etag("x95dc9bbdf1939fa0000000a000000ff-1"));
 }
 
 TEST(Payload, a_trailing_checksum_is_checked) {

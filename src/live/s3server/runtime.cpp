@@ -10,10 +10,10 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
+#include "live/rows/codec.h"
 #include "live/s3server/private_folder.h"
 #include "live/s3server/tenants.h"
-#include "live/store/codec.h"
-#include "live/store/sweep.h"
+#include "live/upkeep/sweep.h"
 
 namespace orrery::s3server {
 namespace {
@@ -215,7 +215,7 @@ Answer<void> Runtime::take_tenants() {
                    options_.keys.current),
        "before they stood in the metadata in the clear, or under another key", {});
   // What cannot be taken off the disk now goes when the engine merges its tables.
-  if (auto gone = opened_.metadata->forget_before(row::tenant("")); !gone) {
+  if (auto gone = opened_.metadata->forget_before(rows::row::tenant("")); !gone) {
     options_.log("earlier rows of tenants are still on the disk: " + gone.error().what);
   }
   return {};
@@ -266,7 +266,7 @@ Result<Runtime::FirstKeys> Runtime::first_tenant(const std::string& access_key,
   Metadata& metadata = *opened_.metadata;
   Commit commit;
   std::optional<Tenant> before;
-  const std::string base = row::tenant("");
+  const std::string base = rows::row::tenant("");
   const auto cursor = metadata.cursor();
   for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
     const auto in_row = decode_tenant(cursor->value());
@@ -289,7 +289,7 @@ Result<Runtime::FirstKeys> Runtime::first_tenant(const std::string& access_key,
                       .id = std::string(kFirstTenant),
                       .name = std::string(kFirstTenant)};
   commit.changes.push_back(
-      {row::tenant(keys.access_key), tenant_row(tenant, options_.keys, random_bytes(16))});
+      {rows::row::tenant(keys.access_key), tenant_row(tenant, options_.keys, random_bytes(16))});
   const auto done = metadata.commit(commit);
   if (!done) return store_fault(options_.folder, refusal_of(done.error()));
   return keys;
@@ -433,12 +433,12 @@ void Runtime::keep_witness() {
   witnessed_ms_ = now;
   if (opened_.metadata->is_shared() && leads_ && now - beaten_ms_ >= kBeatMs) {
     beaten_ms_ = now;
-    const std::string key = row::fact("beat");
+    const std::string key = rows::row::fact("beat");
     const auto before = opened_.metadata->get(key);
     if (!before) return;
-    const std::uint64_t beat = (*before ? store::from_big_endian(**before) : 0) + 1;
+    const std::uint64_t beat = (*before ? rows::from_big_endian(**before) : 0) + 1;
     const auto done = opened_.metadata->commit(
-        {.expects = {{key, *before}}, .changes = {{key, store::big_endian(beat)}}});
+        {.expects = {{key, *before}}, .changes = {{key, rows::big_endian(beat)}}});
     if (done && *done) opened_.witnesses->note(beat);
   }
   opened_.witnesses->keep();

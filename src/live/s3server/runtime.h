@@ -16,8 +16,8 @@
 #include "live/s3server/gateway.h"
 #include "live/s3server/mover.h"
 #include "live/s3server/status.h"
-#include "live/store/mend.h"
-#include "live/store/store_folder.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/store_folder.h"
 
 namespace orrery::s3server {
 
@@ -30,7 +30,7 @@ struct RuntimeOptions {
   std::optional<std::vector<Tenant>> tenants = {};        // besides the first; none: as they were
   std::shared_ptr<const net::ServerLoad> load = nullptr;  // of the server, for the metrics
   bool metrics_for_all = false;                           // not only on this machine
-  store::S3Access s3 = {};  // to tiers that lie in other object stores
+  drives::S3Access s3 = {};  // to tiers that lie in other object stores
   // An object of the first tier of up to so many bytes stands in the metadata (store/blob.h). In
   // the slower tiers it is a file, for they are there to be cheaper.
   std::size_t held_bytes_max = std::size_t{8} << 10;
@@ -91,7 +91,7 @@ class Runtime {
   RuntimeOptions options_;
   OpenedFolder opened_;
   std::map<std::string, std::uint64_t> quotas_;  // by tenant
-  std::unique_ptr<store::Hedger> hedger_ = std::make_unique<store::Hedger>();
+  std::unique_ptr<drives::Hedger> hedger_ = std::make_unique<drives::Hedger>();
   std::unique_ptr<Store> store_;
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<Scrubber> scrubber_;

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "live/drives/folder_drive.h"
+#include "live/rows/rocks_metadata.h"
 #include "live/s3server/runtime.h"
-#include "live/store/folder_drive.h"
-#include "live/store/rocks_metadata.h"
 
 namespace orrery::s3server::runtime_rows_tests {
 namespace {
@@ -24,9 +24,9 @@ class RuntimeRows : public testing::Test {
     options.log = [](const std::string& line) { ADD_FAILURE() << line; };
     // A store that was made, whose drive has none of its 256 folders: nothing is written to it.
     std::filesystem::create_directories(folder + "/hot/data");
-    std::ofstream(folder + "/hot/drive") << store::mark_text({"id", "hot-0"});
-    std::ofstream(folder + "/store") << store::store_text("id", {{.name = "hot"}});
-    EXPECT_TRUE(store::open_rocks_metadata(folder + "/metadata"));
+    std::ofstream(folder + "/hot/drive") << drives::mark_text({"id", "hot-0"});
+    std::ofstream(folder + "/store") << upkeep::store_text("id", {{.name = "hot"}});
+    EXPECT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
   }
   ~RuntimeRows() override { std::filesystem::remove_all(folder); }
   std::unique_ptr<Runtime> opened() {
@@ -53,12 +53,12 @@ TEST_F(RuntimeRows, an_upload_is_no_tenant) {
     EXPECT_TRUE(made->made) << "there was none";
     EXPECT_EQ(made->access_key.size(), 20u);
     EXPECT_EQ(made->secret_key.size(), 40u);
-    EXPECT_TRUE(has(*runtime, store::row::tenant(made->access_key)));
+    EXPECT_TRUE(has(*runtime, rows::row::tenant(made->access_key)));
   }
   options.tenants = std::vector<Tenant>{{"KEY", "secret", "blue", "blue", 77}};
   const auto runtime = opened();
-  EXPECT_TRUE(has(*runtime, store::row::upload("pail", "k", upload)));
-  EXPECT_TRUE(has(*runtime, store::row::tenant("KEY")));
+  EXPECT_TRUE(has(*runtime, rows::row::upload("pail", "k", upload)));
+  EXPECT_TRUE(has(*runtime, rows::row::tenant("KEY")));
 }
 
 TEST_F(RuntimeRows, without_any_row_behind_there_is_no_tenant) {
@@ -77,18 +77,18 @@ TEST_F(RuntimeRows, those_who_are_named_no_more_lose_their_keys_and_the_first_st
     const auto runtime = opened();
     ASSERT_TRUE(runtime->first_tenant("FIRST", "s"));
     ASSERT_TRUE(runtime->store().metadata().commit(
-        {.changes = {{store::row::tenant("RUBBISH"), "rubbish"}}}));
+        {.changes = {{rows::row::tenant("RUBBISH"), "rubbish"}}}));
   }
   options.tenants = std::vector<Tenant>{};
   {
     const auto runtime = opened();
-    EXPECT_FALSE(has(*runtime, store::row::tenant("BLUE")));
-    EXPECT_TRUE(has(*runtime, store::row::tenant("FIRST")));
-    EXPECT_TRUE(has(*runtime, store::row::tenant("RUBBISH"))) << "it cannot be read";
+    EXPECT_FALSE(has(*runtime, rows::row::tenant("BLUE")));
+    EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
+    EXPECT_TRUE(has(*runtime, rows::row::tenant("RUBBISH"))) << "it cannot be read";
   }
   options.tenants.reset();
   const auto runtime = opened();
-  EXPECT_TRUE(has(*runtime, store::row::tenant("FIRST")));
+  EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
 }
 
 // In order it leaves no row of itself; the number of the next is one more.
@@ -97,11 +97,11 @@ TEST_F(RuntimeRows, a_run_ends_with_its_row) {
   {
     const auto runtime = opened();
     run = runtime->store().epoch();
-    EXPECT_TRUE(has(*runtime, store::row::epoch(run)));
+    EXPECT_TRUE(has(*runtime, rows::row::epoch(run)));
   }
   const auto runtime = opened();
   EXPECT_EQ(runtime->store().epoch(), run + 1);
-  EXPECT_FALSE(has(*runtime, store::row::epoch(run)));
+  EXPECT_FALSE(has(*runtime, rows::row::epoch(run)));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "live/rows/simulated_postgres_fixture.h"
 #include "live/s3server/runtime.h"
-#include "live/store/simulated_postgres_fixture.h"
 
 namespace orrery::s3server::shared_house_tests {
 namespace {
@@ -72,7 +72,7 @@ class SharedHouse : public testing::Test {
 };
 
 TEST_F(SharedHouse, who_leads_sweeps_after_the_run_before_and_keeps_its_place_now_and_then) {
-  const store::SimulatedPostgres server;
+  const rows::SimulatedPostgres server;
   options.database = server.address();
   leave_behind(*opened());
   ASSERT_EQ(shards("/a").size(), 1u);
@@ -93,13 +93,13 @@ TEST_F(SharedHouse, who_leads_sweeps_after_the_run_before_and_keeps_its_place_no
 }
 
 TEST_F(SharedHouse, a_gateway_that_others_took_for_dead_says_so_and_takes_another_number) {
-  store::SimulatedPostgres server;
+  rows::SimulatedPostgres server;
   options.database = server.address();
   const auto runtime = opened();
   const std::uint64_t run = runtime->store().epoch();
   ASSERT_TRUE(soon([&] { return !server.asked("SELECT 1").empty(); }));
   auto rows = server.rows();
-  ASSERT_EQ(rows.erase(store::row::epoch(run)), 1u);
+  ASSERT_EQ(rows.erase(rows::row::epoch(run)), 1u);
   server.set_rows(rows);
   ASSERT_TRUE(soon([&] {
     return hears("others took this gateway for dead: what was under way is refused");
@@ -114,8 +114,8 @@ TEST_F(SharedHouse, damage_is_told_each_time_for_itself) {
   ASSERT_TRUE(store.make_bucket({.name = "pail", .owner = "main"}));
   store::BlobWriter writer = store.writer("hot");
   ASSERT_TRUE(writer.append(std::string(5000, 'k')));
-  const store::Blob blob = *writer.finish();
-  store::Version version{.size = 5000, .etag = "e"};
+  const rows::Blob blob = *writer.finish();
+  rows::Version version{.size = 5000, .etag = "e"};
   version.extents = {{blob.id, 5000, "e", ""}};
   ASSERT_TRUE(store.put("pail", "k", version, {blob}));
   for (std::uint64_t times = 1; times <= 2; ++times) {

@@ -9,8 +9,8 @@
 #include "live/net/server.h"
 #include "live/s3server/metrics.h"
 #include "live/s3server/mover.h"
-#include "live/store/mend.h"
-#include "live/store/store_folder.h"
+#include "live/upkeep/mend.h"
+#include "live/upkeep/store_folder.h"
 
 namespace orrery::s3server {
 
@@ -35,7 +35,7 @@ struct StoreStatus {
   const GatewayCounts* requests = nullptr;
   const MoveCounts* moves = nullptr;  // null: nothing moves
   const net::ServerLoad* load = nullptr;
-  store::HedgeCounts hedges = {};
+  drives::HedgeCounts hedges = {};
   ScrubCounts scrub = {};
   std::vector<TierStatus> tiers = {};
   std::vector<DriveStatus> drives = {};

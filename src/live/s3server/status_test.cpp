@@ -8,8 +8,8 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/s3server/mover.h"
-#include "live/store/simulated_drive_fixture.h"
 
 namespace orrery::s3server::status_tests {
 namespace {
@@ -267,9 +267,9 @@ TEST(DriveStatuses, drives_that_do_not_answer_are_away) {
   OpenedFolder folder{.id = "s"};
   folder.tiers = {{.name = "hot", .plan = {1, 2}, .drives = {"a", "b", "c"}},
                   {.name = "cold", .plan = {1, 0}, .drives = {"d"}}};
-  folder.drives["a"] = std::make_unique<store::SimulatedDrive>();
+  folder.drives["a"] = std::make_unique<drives::SimulatedDrive>();
   folder.drives["b"] = nullptr;
-  auto broken = std::make_unique<store::SimulatedDrive>();
+  auto broken = std::make_unique<drives::SimulatedDrive>();
   broken->broken = true;
   folder.drives["c"] = std::move(broken);
   folder.folders = {{"a", "/disks/a"}, {"b", "/disks/b"}};

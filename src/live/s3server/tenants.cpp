@@ -29,7 +29,7 @@ std::string check_value(const std::string& master) {
 
 Answer<void> each_tenant(Metadata& metadata,
                          const std::function<void(std::string_view key, const Tenant&)>& take) {
-  const std::string base = row::tenant("");
+  const std::string base = rows::row::tenant("");
   const auto cursor = metadata.cursor();
   for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
     if (const auto tenant = decode_tenant(cursor->value())) take(cursor->key(), *tenant);
@@ -45,7 +45,7 @@ Answer<Trial> try_key(Store& store, const std::string& id) {
   Trial trial = Trial::nothing_there;
   int tried = 0;
   const auto cursor = store.metadata().cursor();
-  const std::string base = row::blob("");
+  const std::string base = rows::row::blob("");
   for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base) && tried < kTriedMost;
        cursor->next()) {
     auto blob = decode_blob(cursor->value());
@@ -109,7 +109,7 @@ std::optional<Tenant> opened_tenant(const Tenant& in_row, const KeyRing& keys) {
 }
 
 Answer<std::optional<Tenant>> TenantBook::find(std::string_view access_key) {
-  const auto found = store_.metadata().get(row::tenant(access_key));
+  const auto found = store_.metadata().get(rows::row::tenant(access_key));
   if (!found) return refused(found.error());
   if (!*found) return std::nullopt;
   {
@@ -151,7 +151,7 @@ Answer<TenantsSet> set_tenants(Store& store, const TenantWish& wish) {
   };
   if (auto good = each_tenant(store.metadata(), take); !good) return std::unexpected(good.error());
   for (const Tenant& tenant : wish.named.value_or(std::vector<Tenant>{})) {
-    commit.changes.push_back({row::tenant(tenant.access_key), row_of(tenant)});
+    commit.changes.push_back({rows::row::tenant(tenant.access_key), row_of(tenant)});
     set.quotas[tenant.id] = tenant.quota_bytes;
   }
   if (commit.changes.empty()) return set;
@@ -163,7 +163,7 @@ Result<void> check_master_keys(Store& store, const std::string& folder) {
   Commit commit;
   for (const auto& [id, master] : store.setting().keys.keys) {
     const std::string value = check_value(master);
-    const auto known = store.metadata().get(row::key_check(id));
+    const auto known = store.metadata().get(rows::row::key_check(id));
     if (!known) return keys_fault(folder, refusal_of(known.error()));
     if (*known && **known != value) {
       return wrong_key(folder, id,
@@ -178,7 +178,7 @@ Result<void> check_master_keys(Store& store, const std::string& folder) {
       return wrong_key(folder, id, "it does not open what was enciphered under this id");
     }
     if (*trial == Trial::cannot_be_read) continue;  // its drives are away: the next run looks again
-    commit.changes.push_back({row::key_check(id), value});
+    commit.changes.push_back({rows::row::key_check(id), value});
   }
   if (commit.changes.empty()) return {};
   if (const auto done = store.metadata().commit(commit); !done) {

@@ -142,7 +142,7 @@ TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_and_never_twice_alike) 
   const KeyRing keys = ring({{"k1", 'a'}});
   const std::string first = tenant_row(bob.front(), keys, std::string(16, '1'));
   EXPECT_NE(first, tenant_row(bob.front(), keys, std::string(16, '2')));
-  Tenant moved = *store::decode_tenant(first);
+  Tenant moved = *rows::decode_tenant(first);
   ASSERT_TRUE(opened_tenant(moved, keys));
   EXPECT_EQ(opened_tenant(moved, keys)->secret_key, secret);
   EXPECT_FALSE(opened_tenant(moved, ring({{"k1", 'b'}}))) << "another key";
@@ -182,7 +182,7 @@ TEST_F(TenantsAtRest, a_key_without_a_check_value_is_held_against_what_is_stored
       ASSERT_TRUE(runtime->first_tenant("AK", "s"));
       ask(*runtime, "PUT", "/pail", "AK", "s");
       EXPECT_EQ(ask(*runtime, "PUT", "/pail/k", "AK", "s", std::string(bytes, 'x')).status, 200);
-      const auto row = store::row::key_check("k1");
+      const auto row = rows::row::key_check("k1");
       ASSERT_TRUE(runtime->store().metadata().get(row).value());
       ASSERT_TRUE(runtime->store().metadata().commit({.changes = {{row, std::nullopt}}}));
     }
@@ -192,7 +192,7 @@ TEST_F(TenantsAtRest, a_key_without_a_check_value_is_held_against_what_is_stored
     EXPECT_EQ(refused_open.error().front().code, "store.key");
     options.keys = ring({{"k1", 'a'}});
     const auto runtime = opened();
-    EXPECT_TRUE(runtime->store().metadata().get(store::row::key_check("k1")).value());
+    EXPECT_TRUE(runtime->store().metadata().get(rows::row::key_check("k1")).value());
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "live/s3server/lineage.h"
 #include "live/s3server/requests_fixture.h"
-#include "live/store/quick_etag.h"
+#include "live/upkeep/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
@@ -187,7 +187,7 @@ TEST_F(ToldTest, a_copy_says_when_it_was_made_and_has_the_crc_of_its_bytes) {
   const Version made = *store->find("pail", "b", std::nullopt);
   EXPECT_THAT(copied.body,
               HasSubstr("<LastModified>" + xml_time(made.modified_ms) + "</LastModified>"));
-  EXPECT_EQ(store::crc_of_etag(made.etag), store::content_crc(body));
+  EXPECT_EQ(upkeep::crc_of_etag(made.etag), drives::content_crc(body));
   EXPECT_NE('"' + made.etag + '"', etag) << "another blob";
   EXPECT_EQ(copy("/pail/c", "/pail/a", {{"x-amz-copy-source-if-match", etag.substr(1, 34)}}).status,
             200)

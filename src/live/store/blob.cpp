@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "core/base/text.h"
-#include "live/store/codec.h"
+#include "live/rows/codec.h"
 
 namespace orrery::store {
 namespace {
@@ -26,21 +26,21 @@ std::string crc_text(std::uint32_t crc) {
 }
 
 std::uint32_t crc_of(std::string_view blob, int shard, std::uint64_t block, std::string_view data) {
-  std::uint32_t crc = block_crc(blob, 0xffffffffu);
-  crc = block_crc(big_endian(static_cast<std::uint64_t>(shard)), crc);
-  crc = block_crc(big_endian(block), crc);
-  return block_crc(data, crc);
+  std::uint32_t crc = drives::block_crc(blob, 0xffffffffu);
+  crc = drives::block_crc(rows::big_endian(static_cast<std::uint64_t>(shard)), crc);
+  crc = drives::block_crc(rows::big_endian(block), crc);
+  return drives::block_crc(data, crc);
 }
 
-std::string shard_header(const Blob& blob, int shard) {
+std::string shard_header(const rows::Blob& blob, int shard) {
   std::string text = fmt::format("orrery-shard 1 {} {:02} {}+{} {}", blob.id, shard, blob.plan.data,
                                  blob.plan.parity, blob.block_bytes);
   text.resize(kShardHeaderBytes - kCrcBytes, ' ');
-  return text + crc_text(block_crc(text, 0xffffffffu));
+  return text + crc_text(drives::block_crc(text, 0xffffffffu));
 }
 
 // What is said when no drive is left to take a shard: which are away.
-Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
+drives::Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
   std::string away;
   std::size_t there = 0;
   for (const std::string& name : tier.drives) {
@@ -49,8 +49,8 @@ Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
     there += is_there ? 1 : 0;
     if (!is_there) away += (away.empty() ? "" : ", ") + name;
   }
-  return {PortFault::busy, fmt::format("tier {} writes to {} drives and has {}; away: {}",
-                                       tier.name, tier.plan.total(), there, away)};
+  return {drives::PortFault::busy, fmt::format("tier {} writes to {} drives and has {}; away: {}",
+                                               tier.name, tier.plan.total(), there, away)};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::optional<ShardName> shard_name_of(std::string_view file) {
   if (parts.size() != 3 || parts[0].empty()) return std::nullopt;
   const auto shard = parse_integer(parts[1]);
   const auto revision = parse_integer(parts[2]);
-  if (!shard || !revision || *shard < 0 || *shard >= kShardsMax || *revision < 0)
+  if (!shard || !revision || *shard < 0 || *shard >= drives::kShardsMax || *revision < 0)
     return std::nullopt;
   return ShardName{std::string(parts[0]), static_cast<int>(*shard),
                    static_cast<std::uint64_t>(*revision)};
@@ -130,7 +130,7 @@ bool BlobWriter::open_shard(std::size_t shard) {
   return false;
 }
 
-Outcome<void> BlobWriter::open() {
+drives::Outcome<void> BlobWriter::open() {
   if (opened_) return {};
   opened_ = true;
   const auto total = static_cast<std::size_t>(blob_.plan.total());
@@ -144,7 +144,7 @@ Outcome<void> BlobWriter::open() {
 }
 
 // A write may go on without a few of its shards: half of the parity is kept for what comes later.
-Outcome<void> BlobWriter::lose(std::size_t shard, const Fault& why) {
+drives::Outcome<void> BlobWriter::lose(std::size_t shard, const drives::Fault& why) {
   files_[shard].reset();
   const auto drive = drives_.find(blob_.shards[shard].drive);
   if (drive != drives_.end() && drive->second) {
@@ -155,7 +155,7 @@ Outcome<void> BlobWriter::lose(std::size_t shard, const Fault& why) {
   return std::unexpected(why);
 }
 
-Outcome<void> BlobWriter::append(std::string_view bytes) {
+drives::Outcome<void> BlobWriter::append(std::string_view bytes) {
   blob_.size += bytes.size();
   const std::size_t whole = blob_.block_bytes * static_cast<std::size_t>(blob_.plan.data);
   if (!stripe_.empty()) {
@@ -175,7 +175,7 @@ Outcome<void> BlobWriter::append(std::string_view bytes) {
 
 // The stripe's blocks join the batch; where they are not views of it, `stripe` stays until the
 // batch is written.
-Outcome<void> BlobWriter::add(std::string_view stripe) {
+drives::Outcome<void> BlobWriter::add(std::string_view stripe) {
   if (auto good = open(); !good) return good;
   const auto k = static_cast<std::size_t>(blob_.plan.data);
   const std::size_t length = (stripe.size() + k - 1) / k;
@@ -193,7 +193,7 @@ Outcome<void> BlobWriter::add(std::string_view stripe) {
   if (k > 1) {
     if (parities_.size() == batch_.stripes) parities_.emplace_back();
     std::vector<std::string>& parities = parities_[batch_.stripes];
-    parities = parity_of(blob_.plan, blocks, std::move(parities));
+    parities = drives::parity_of(blob_.plan, blocks, std::move(parities));
     blocks.insert(blocks.end(), parities.begin(), parities.end());
   }
   batch_.pieces.resize(files_.size());
@@ -209,7 +209,7 @@ Outcome<void> BlobWriter::add(std::string_view stripe) {
   return write();
 }
 
-Outcome<void> BlobWriter::write() {
+drives::Outcome<void> BlobWriter::write() {
   for (std::size_t i = 0; i < batch_.pieces.size(); ++i) {
     if (!files_[i] || batch_.pieces[i].empty()) continue;
     if (auto done = files_[i]->append(batch_.pieces[i]); !done) {
@@ -220,13 +220,13 @@ Outcome<void> BlobWriter::write() {
   return {};
 }
 
-Blob BlobWriter::held() {
+rows::Blob BlobWriter::held() {
   blob_.held = cipher_ ? cipher_->seal(0, 0, stripe_) : stripe_;
   blob_.held += crc_text(crc_of(blob_.id, 0, 0, blob_.held));
   return blob_;
 }
 
-Outcome<Blob> BlobWriter::finish() {
+drives::Outcome<rows::Blob> BlobWriter::finish() {
   if (!opened_ && blob_.size > 0 && blob_.size <= tier_.held_bytes_max) return held();
   if (!stripe_.empty()) {
     if (auto done = add(stripe_); !done) return std::unexpected(done.error());
@@ -246,7 +246,8 @@ Outcome<Blob> BlobWriter::finish() {
   return blob_;
 }
 
-BlobReader::BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys, Hedger* hedger)
+BlobReader::BlobReader(const DriveSet& drives, rows::Blob blob, const KeyRing& keys,
+                       drives::Hedger* hedger)
     : drives_(drives), blob_(std::move(blob)), hedger_(hedger) {
   files_.resize(blob_.shards.size());
   const auto key = keys.keys.find(blob_.key_id);
@@ -269,21 +270,21 @@ std::size_t BlobReader::block_length(std::uint64_t stripe) const {
 void BlobReader::take_back(int shard) {
   const auto slow = slow_.find(shard);
   if (slow == slow_.end()) return;
-  const SlowRead::Result& ended = slow->second->wait();
+  const drives::SlowRead::Result& ended = slow->second->wait();
   if (ended.file) files_[static_cast<std::size_t>(shard)] = ended.file;
   slow_.erase(slow);
 }
 
-Outcome<DriveFile*> BlobReader::file(int shard) {
+drives::Outcome<drives::DriveFile*> BlobReader::file(int shard) {
   const auto at = static_cast<std::size_t>(shard);
   take_back(shard);
   if (files_[at]) return files_[at].get();
-  const ShardPlace& place = blob_.shards[at];
+  const rows::ShardPlace& place = blob_.shards[at];
   const auto drive = drives_.find(place.drive);
   if (drive == drives_.end() || !drive->second) {
     if (!place.drive.empty()) away_.insert(place.drive);
-    return fault(PortFault::missing,
-                 "the drive of shard " + std::to_string(shard) + " is not there");
+    return drives::fault(drives::PortFault::missing,
+                         "the drive of shard " + std::to_string(shard) + " is not there");
   }
   auto opened = drive->second->open(shard_name(blob_.id, shard, place.revision));
   if (!opened) return std::unexpected(opened.error());
@@ -291,65 +292,70 @@ Outcome<DriveFile*> BlobReader::file(int shard) {
   return files_[at].get();
 }
 
-Outcome<void> BlobReader::check_header(int shard) {
+drives::Outcome<void> BlobReader::check_header(int shard) {
   auto from = file(shard);
   if (!from) return std::unexpected(from.error());
   std::string header(kShardHeaderBytes, '\0');
   const auto got = (*from)->read(0, header);
   if (!got) return std::unexpected(got.error());
   if (*got == header.size() && header == shard_header(blob_, shard)) return {};
-  return fault(PortFault::corrupt, "the header of a shard is wrong");
+  return drives::fault(drives::PortFault::corrupt, "the header of a shard is wrong");
 }
 
-Outcome<void> BlobReader::check_held() const {
+drives::Outcome<void> BlobReader::check_held() const {
   const std::string_view stored = blob_.held;
   const bool whole = stored.size() == blob_.size + seal_length() + kCrcBytes;
-  if (!whole) return fault(PortFault::corrupt, "the row of a blob has too few bytes or too many");
+  if (!whole)
+    return drives::fault(drives::PortFault::corrupt,
+                         "the row of a blob has too few bytes or too many");
   const std::string_view bytes = stored.substr(0, stored.size() - kCrcBytes);
   if (stored.substr(bytes.size()) == crc_text(crc_of(blob_.id, 0, 0, bytes))) return {};
-  return fault(PortFault::corrupt, "the checksum of the bytes in a blob's row is wrong");
+  return drives::fault(drives::PortFault::corrupt,
+                       "the checksum of the bytes in a blob's row is wrong");
 }
 
-Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint64_t stripe) {
+drives::Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint64_t stripe) {
   auto from = file(shard);
   if (!from) return std::unexpected(from.error());
   const std::size_t length = block_length(stripe) + seal_length();
   scratch_.resize(length + kCrcBytes);
   const auto got = timed(shard, [&] { return (*from)->read(place_of(stripe), scratch_); });
   if (!got) return std::unexpected(got.error());
-  if (*got != scratch_.size()) return fault(PortFault::corrupt, "a shard ends too early");
+  if (*got != scratch_.size())
+    return drives::fault(drives::PortFault::corrupt, "a shard ends too early");
   const std::string_view bytes = std::string_view(scratch_).substr(0, length);
   if (std::string_view(scratch_).substr(length) ==
       crc_text(crc_of(blob_.id, shard, stripe, bytes))) {
     return bytes;
   }
-  return fault(PortFault::corrupt, "the checksum of a block is wrong");
+  return drives::fault(drives::PortFault::corrupt, "the checksum of a block is wrong");
 }
 
-Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
+drives::Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
   const auto bytes = checked_block(shard, stripe);
   if (!bytes) return std::unexpected(bytes.error());
   return std::string(*bytes);
 }
 
-Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
+drives::Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
   auto own = raw_block(shard, stripe);
   if (own) return own;
-  std::optional<Fault> busy;
+  std::optional<drives::Fault> busy;
   note_lost(shard, own.error(), busy);
   if (auto made = from_others(shard, stripe, [](int) { return true; }, busy)) return *made;
   if (busy) return std::unexpected(*busy);
   if (!away_.empty()) {
-    return fault(PortFault::busy,
-                 fmt::format("drives of blob {} are away: {}", blob_.id, fmt::join(away_, ", ")));
+    return drives::fault(drives::PortFault::busy, fmt::format("drives of blob {} are away: {}",
+                                                              blob_.id, fmt::join(away_, ", ")));
   }
-  return fault(PortFault::corrupt,
-               fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
+  return drives::fault(drives::PortFault::corrupt,
+                       fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
 }
 
 // One that cannot be asked now is not damaged, and may be what is wanting.
-void BlobReader::note_lost(int shard, const Fault& why, std::optional<Fault>& busy) {
-  if (why.kind != PortFault::busy) {
+void BlobReader::note_lost(int shard, const drives::Fault& why,
+                           std::optional<drives::Fault>& busy) {
+  if (why.kind != drives::PortFault::busy) {
     damaged_.insert(shard);
   } else {
     busy = why;
@@ -358,7 +364,7 @@ void BlobReader::note_lost(int shard, const Fault& why, std::optional<Fault>& bu
 
 std::optional<std::string> BlobReader::from_others(int shard, std::uint64_t stripe,
                                                    const std::function<bool(int)>& asks,
-                                                   std::optional<Fault>& busy) {
+                                                   std::optional<drives::Fault>& busy) {
   std::vector<std::optional<std::string>> others(blob_.shards.size());
   int found = 0;
   for (int i = 0; i < blob_.plan.total() && found < blob_.plan.data; ++i) {
@@ -371,7 +377,7 @@ std::optional<std::string> BlobReader::from_others(int shard, std::uint64_t stri
     others[static_cast<std::size_t>(i)] = std::move(*other);
     ++found;
   }
-  return rebuilt_block(blob_.plan, others, shard);
+  return drives::rebuilt_block(blob_.plan, others, shard);
 }
 
 std::uint64_t BlobReader::place_of(std::uint64_t stripe) const {
@@ -379,46 +385,47 @@ std::uint64_t BlobReader::place_of(std::uint64_t stripe) const {
 }
 
 template <class Read>
-Outcome<std::size_t> BlobReader::timed(int shard, Read read) {
+drives::Outcome<std::size_t> BlobReader::timed(int shard, Read read) {
   if (!hedger_) return read();
   const auto begun = std::chrono::steady_clock::now();
   auto got = read();
-  hedger_->note(blob_.shards[static_cast<std::size_t>(shard)].drive,
-                std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - begun));
+  hedger_->note(
+      blob_.shards[static_cast<std::size_t>(shard)].drive,
+      std::chrono::duration_cast<drives::Micros>(std::chrono::steady_clock::now() - begun));
   return got;
 }
 
 // Null where the drive is not there, or is to be read as any.
-std::shared_ptr<const SlowRead> BlobReader::begin_slow(int shard, std::uint64_t stripe,
-                                                       Micros& delay) {
+std::shared_ptr<const drives::SlowRead> BlobReader::begin_slow(int shard, std::uint64_t stripe,
+                                                               drives::Micros& delay) {
   const auto at = static_cast<std::size_t>(shard);
-  const ShardPlace& place = blob_.shards[at];
+  const rows::ShardPlace& place = blob_.shards[at];
   const auto drive = drives_.find(place.drive);
   if (drive == drives_.end() || !drive->second) return nullptr;
   const std::size_t length = block_length(stripe) + seal_length() + kCrcBytes;
-  auto begun =
-      hedger_->begin(place.drive,
-                     [drive = drive->second, name = shard_name(blob_.id, shard, place.revision),
-                      file = files_[at], offset = place_of(stripe), length]() -> SlowRead::Result {
-                       std::shared_ptr<DriveFile> from = file;
-                       if (!from) {
-                         auto opened = drive->open(name);
-                         if (!opened) return {std::unexpected(opened.error())};
-                         from = std::move(*opened);
-                       }
-                       std::string bytes(length, '\0');
-                       const auto got = from->read(offset, bytes);
-                       if (!got) return {std::unexpected(got.error()), from};
-                       bytes.resize(*got);
-                       return {std::move(bytes), from};
-                     });
+  auto begun = hedger_->begin(
+      place.drive,
+      [drive = drive->second, name = shard_name(blob_.id, shard, place.revision), file = files_[at],
+       offset = place_of(stripe), length]() -> drives::SlowRead::Result {
+        std::shared_ptr<drives::DriveFile> from = file;
+        if (!from) {
+          auto opened = drive->open(name);
+          if (!opened) return {std::unexpected(opened.error())};
+          from = std::move(*opened);
+        }
+        std::string bytes(length, '\0');
+        const auto got = from->read(offset, bytes);
+        if (!got) return {std::unexpected(got.error()), from};
+        bytes.resize(*got);
+        return {std::move(bytes), from};
+      });
   if (!begun) return nullptr;
   delay = begun->delay;
   return slow_[shard] = begun->read;
 }
 
 std::optional<std::string> BlobReader::right_block(int shard, std::uint64_t stripe,
-                                                   const SlowRead& read) {
+                                                   const drives::SlowRead& read) {
   const auto& stored = read.wait().bytes;
   const std::size_t length = block_length(stripe) + seal_length();
   if (!stored || stored->size() != length + kCrcBytes) return std::nullopt;
@@ -440,14 +447,14 @@ std::optional<std::string> BlobReader::hedged_block(int shard, std::uint64_t str
   const auto before = slow_.find(shard);
   const bool in_use = before != slow_.end() && !before->second->is_done();
   if (!in_use) take_back(shard);
-  Micros delay{0};
+  drives::Micros delay{0};
   const auto read = in_use ? nullptr : begin_slow(shard, stripe, delay);
   if (!in_use && !read) return std::nullopt;
   if (read && read->wait_for(delay)) return right_block(shard, stripe, *read);
   const auto asks = [&](int i) {
     return !(read && read->is_done()) && !slow_.contains(i) && !hedger_->suspects(drive_of(i));
   };
-  std::optional<Fault> busy;
+  std::optional<drives::Fault> busy;
   auto made = from_others(shard, stripe, asks, busy);
   hedger_->count(made.has_value());
   if (made || !read) return made;
@@ -464,7 +471,7 @@ bool BlobReader::read_straight(int shard, std::uint64_t stripe, std::span<char> 
          crc_text(crc_of(blob_.id, shard, stripe, {into.data(), into.size()}));
 }
 
-Outcome<void> BlobReader::load_held(char* into) {
+drives::Outcome<void> BlobReader::load_held(char* into) {
   if (auto good = check_held(); !good) return good;
   const std::string_view stored(blob_.held.data(), blob_.held.size() - kCrcBytes);
   if (!cipher_) {
@@ -472,15 +479,16 @@ Outcome<void> BlobReader::load_held(char* into) {
     return {};
   }
   const auto opened = cipher_->open(0, 0, stored);
-  if (!opened) return fault(PortFault::corrupt, "a block is not what was sealed");
+  if (!opened) return drives::fault(drives::PortFault::corrupt, "a block is not what was sealed");
   std::ranges::copy(*opened, into);
   return {};
 }
 
 // The bytes of a whole stripe, its padding too.
-Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
+drives::Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   if (!blob_.key_id.empty() && !cipher_) {
-    return fault(PortFault::failed, "the key " + blob_.key_id + " of a blob is not known");
+    return drives::fault(drives::PortFault::failed,
+                         "the key " + blob_.key_id + " of a blob is not known");
   }
   if (!blob_.held.empty()) return load_held(into);
   const std::size_t length = block_length(stripe);
@@ -490,7 +498,7 @@ Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
     std::string rebuilt = hedged_block(i, stripe).value_or(std::string());
     const bool hedged = !rebuilt.empty();
     if (!hedged && blob_.key_id.empty() && read_straight(i, stripe, {place, length})) continue;
-    auto data = hedged ? Outcome<std::string_view>(rebuilt) : checked_block(i, stripe);
+    auto data = hedged ? drives::Outcome<std::string_view>(rebuilt) : checked_block(i, stripe);
     if (!data) {
       auto made = block(i, stripe);
       if (!made) return std::unexpected(made.error());
@@ -499,7 +507,8 @@ Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
     }
     if (cipher_) {
       auto opened = cipher_->open(static_cast<std::uint32_t>(i), stripe, *data);
-      if (!opened) return fault(PortFault::corrupt, "a block is not what was sealed");
+      if (!opened)
+        return drives::fault(drives::PortFault::corrupt, "a block is not what was sealed");
       plain = std::move(*opened);
       data = plain;
     }
@@ -508,7 +517,7 @@ Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   return {};
 }
 
-Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into) {
+drives::Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into) {
   const auto k = static_cast<std::uint64_t>(blob_.plan.data);
   const std::uint64_t whole = blob_.block_bytes * k;
   std::size_t got = 0;
@@ -534,8 +543,9 @@ Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into
   return got;
 }
 
-Outcome<void> write_shard(BlobReader& from, int shard, Drive& drive, std::uint64_t revision) {
-  const Blob& blob = from.blob();
+drives::Outcome<void> write_shard(BlobReader& from, int shard, drives::Drive& drive,
+                                  std::uint64_t revision) {
+  const rows::Blob& blob = from.blob();
   auto file = drive.create(shard_name(blob.id, shard, revision));
   if (!file) return std::unexpected(file.error());
   const std::string header = shard_header(blob, shard);

@@ -26,10 +26,10 @@
 #include <map>
 #include <set>
 
+#include "live/drives/drive.h"
+#include "live/drives/hedger.h"
+#include "live/rows/records.h"
 #include "live/s3/cipher.h"
-#include "live/store/drive.h"
-#include "live/store/hedger.h"
-#include "live/store/records.h"
 
 namespace orrery::store {
 
@@ -37,7 +37,7 @@ inline constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kShardHeaderBytes = 64;
 
 // The drives by name; null where one is known and not there.
-using DriveSet = std::map<std::string, Drive*>;
+using DriveSet = std::map<std::string, drives::Drive*>;
 
 // The master keys by id; new blobs take `current`, empty: they are not enciphered.
 struct KeyRing {
@@ -47,7 +47,7 @@ struct KeyRing {
 
 struct Tier {
   std::string name;
-  ShardPlan plan = {};
+  drives::ShardPlan plan = {};
   std::vector<std::string> drives = {};
   std::size_t held_bytes_max = 0;  // up to so many bytes stand in the row of the blob
 };
@@ -70,12 +70,12 @@ class BlobWriter {
 
   // So many bytes will come, as far as is known: their places on the drives are found before them.
   void expect(std::uint64_t bytes) { expected_ = bytes; }
-  Outcome<void> append(std::string_view bytes);
+  drives::Outcome<void> append(std::string_view bytes);
   // All is durable then, on all drives but `plan.parity / 2` at the most: those are rebuilt later.
-  Outcome<Blob> finish();
+  drives::Outcome<rows::Blob> finish();
   std::uint64_t size() const { return blob_.size; }
   // Where its files lie so far, for whoever removes what will not be finished.
-  const Blob& so_far() const { return blob_; }
+  const rows::Blob& so_far() const { return blob_; }
 
  private:
   // What some stripes put into one shard file, and the bytes of theirs that are not the caller's.
@@ -84,19 +84,19 @@ class BlobWriter {
     std::deque<std::string> made = {};
     std::size_t stripes = 0;
   };
-  Outcome<void> open();
-  Outcome<void> add(std::string_view stripe);
-  Outcome<void> write();
-  Outcome<void> lose(std::size_t shard, const Fault& why);
-  Blob held();
+  drives::Outcome<void> open();
+  drives::Outcome<void> add(std::string_view stripe);
+  drives::Outcome<void> write();
+  drives::Outcome<void> lose(std::size_t shard, const drives::Fault& why);
+  rows::Blob held();
   std::uint64_t shard_bytes() const;  // of each file, if what is expected comes
   bool open_shard(std::size_t shard);
 
   const DriveSet& drives_;
   Tier tier_;
-  Blob blob_;
+  rows::Blob blob_;
   std::vector<std::string> candidates_;  // drives not tried yet
-  std::vector<std::unique_ptr<DriveFile>> files_;
+  std::vector<std::unique_ptr<drives::DriveFile>> files_;
   std::string stripe_;
   Batch batch_;
   std::vector<std::vector<std::string>>
@@ -105,7 +105,7 @@ class BlobWriter {
   std::uint64_t expected_ = 0;  // 0: it is not known
   std::uint64_t stripes_ = 0;
   std::size_t lost_ = 0;
-  Fault why_;  // no drive took the last shard
+  drives::Fault why_;  // no drive took the last shard
   bool opened_ = false;
 };
 
@@ -113,52 +113,55 @@ class BlobReader {
  public:
   // Without its key an enciphered blob can be checked and mended, not read. With a hedger what lies
   // on a slow drive may come from the others.
-  BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys = {}, Hedger* hedger = nullptr);
+  BlobReader(const DriveSet& drives, rows::Blob blob, const KeyRing& keys = {},
+             drives::Hedger* hedger = nullptr);
 
   // As many bytes from `offset` on as there are and fit.
-  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
+  drives::Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
   // The block of one shard as it should be stored, from itself or the others.
-  Outcome<std::string> block(int shard, std::uint64_t stripe);
+  drives::Outcome<std::string> block(int shard, std::uint64_t stripe);
   // The block as it stands on its drive; the fault says what is wrong with it.
-  Outcome<std::string> raw_block(int shard, std::uint64_t stripe);
-  Outcome<void> check_header(int shard);
+  drives::Outcome<std::string> raw_block(int shard, std::uint64_t stripe);
+  drives::Outcome<void> check_header(int shard);
   // Of a blob that stands in its row.
-  Outcome<void> check_held() const;
+  drives::Outcome<void> check_held() const;
 
   std::uint64_t stripes() const;
   const std::set<int>& damaged() const { return damaged_; }
-  const Blob& blob() const { return blob_; }
+  const rows::Blob& blob() const { return blob_; }
 
  private:
   std::size_t block_length(std::uint64_t stripe) const;
   std::size_t seal_length() const;
   // Checks the block where it was read to; the view ends with the next.
-  Outcome<std::string_view> checked_block(int shard, std::uint64_t stripe);
+  drives::Outcome<std::string_view> checked_block(int shard, std::uint64_t stripe);
   // The block as it is stored, to where it is wanted; false: it must be had in another way.
   bool read_straight(int shard, std::uint64_t stripe, std::span<char> into);
   // The block from its slow drive or from the others, whichever is there first; nullopt: the drive
   // is to be read as any.
   std::optional<std::string> hedged_block(int shard, std::uint64_t stripe);
-  std::shared_ptr<const SlowRead> begin_slow(int shard, std::uint64_t stripe, Micros& delay);
-  std::optional<std::string> right_block(int shard, std::uint64_t stripe, const SlowRead& read);
+  std::shared_ptr<const drives::SlowRead> begin_slow(int shard, std::uint64_t stripe,
+                                                     drives::Micros& delay);
+  std::optional<std::string> right_block(int shard, std::uint64_t stripe,
+                                         const drives::SlowRead& read);
   // A block from k of the others, as far as `asks` wants them.
   std::optional<std::string> from_others(int shard, std::uint64_t stripe,
                                          const std::function<bool(int)>& asks,
-                                         std::optional<Fault>& busy);
-  void note_lost(int shard, const Fault& why, std::optional<Fault>& busy);
+                                         std::optional<drives::Fault>& busy);
+  void note_lost(int shard, const drives::Fault& why, std::optional<drives::Fault>& busy);
   template <class Read>
-  Outcome<std::size_t> timed(int shard, Read read);
+  drives::Outcome<std::size_t> timed(int shard, Read read);
   std::uint64_t place_of(std::uint64_t stripe) const;  // in a shard's file
-  Outcome<void> load(std::uint64_t stripe, char* into);
-  Outcome<void> load_held(char* into);
-  Outcome<DriveFile*> file(int shard);
+  drives::Outcome<void> load(std::uint64_t stripe, char* into);
+  drives::Outcome<void> load_held(char* into);
+  drives::Outcome<drives::DriveFile*> file(int shard);
   void take_back(int shard);  // its file from a slow read, which is waited for
 
   const DriveSet& drives_;
-  Blob blob_;
-  Hedger* hedger_;
-  std::vector<std::shared_ptr<DriveFile>> files_;
-  std::map<int, std::shared_ptr<const SlowRead>> slow_;  // by shard: its file is in use
+  rows::Blob blob_;
+  drives::Hedger* hedger_;
+  std::vector<std::shared_ptr<drives::DriveFile>> files_;
+  std::map<int, std::shared_ptr<const drives::SlowRead>> slow_;  // by shard: its file is in use
   std::set<int> damaged_;
   std::set<std::string> away_;  // drives that are not there
   std::string stripe_;          // the one that was read in part
@@ -168,6 +171,7 @@ class BlobReader {
 };
 
 // One shard file anew, from the others, on `drive`; durable then.
-Outcome<void> write_shard(BlobReader& from, int shard, Drive& drive, std::uint64_t revision);
+drives::Outcome<void> write_shard(BlobReader& from, int shard, drives::Drive& drive,
+                                  std::uint64_t revision);
 
 }  // namespace orrery::store

@@ -4,25 +4,25 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
-#include "live/store/simulated_drive_fixture.h"
+#include "live/drives/simulated_drive_fixture.h"
 
 namespace orrery::store {
 namespace {
 
 struct Shelf {
-  std::vector<std::unique_ptr<SimulatedDrive>> drives;
+  std::vector<std::unique_ptr<drives::SimulatedDrive>> drives;
   DriveSet set;
   Tier tier{"hot", {}, {}};
 
-  Shelf(ShardPlan plan, int count) {
+  Shelf(drives::ShardPlan plan, int count) {
     tier.plan = plan;
     for (int i = 0; i < count; ++i) {
-      drives.push_back(std::make_unique<SimulatedDrive>());
+      drives.push_back(std::make_unique<drives::SimulatedDrive>());
       tier.drives.push_back("d" + std::to_string(i));
       set[tier.drives.back()] = drives.back().get();
     }
   }
-  Outcome<Blob> write(const std::string& bytes, const KeyRing& keys = {}) {
+  drives::Outcome<rows::Blob> write(const std::string& bytes, const KeyRing& keys = {}) {
     BlobWriter writer(set, tier, "0000000100000000000000aa", 0, keys);
     // In pieces that fit no block.
     for (std::size_t at = 0; at < bytes.size(); at += 100'003) {
@@ -32,7 +32,7 @@ struct Shelf {
     }
     return writer.finish();
   }
-  std::optional<std::string> read(const Blob& blob, std::set<int>* damaged = nullptr,
+  std::optional<std::string> read(const rows::Blob& blob, std::set<int>* damaged = nullptr,
                                   const KeyRing& keys = {}) {
     BlobReader reader(set, blob, keys);
     std::string bytes(blob.size, '\0');
@@ -53,9 +53,9 @@ std::string pattern(std::size_t bytes) {
   return out;
 }
 
-TEST(Blob, is_read_as_it_was_written) {
-  for (const ShardPlan plan :
-       {ShardPlan{1, 0}, ShardPlan{1, 1}, ShardPlan{4, 2}, ShardPlan{3, 3}}) {
+TEST(rows::Blob, is_read_as_it_was_written) {
+  for (const drives::ShardPlan plan : {drives::ShardPlan{1, 0}, drives::ShardPlan{1, 1},
+                                       drives::ShardPlan{4, 2}, drives::ShardPlan{3, 3}}) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{5}, kBlockBytes - 1, kBlockBytes,
                                    kBlockBytes * 4, kBlockBytes * 9 + 12345}) {
       Shelf shelf(plan, plan.total());
@@ -71,7 +71,7 @@ TEST(Blob, is_read_as_it_was_written) {
   }
 }
 
-TEST(Blob, of_few_bytes_stands_in_its_row) {
+TEST(rows::Blob, of_few_bytes_stands_in_its_row) {
   const KeyRing ring{.current = "k1", .keys = {{"k1", std::string(32, 'k')}}};
   for (const KeyRing& keys : {KeyRing{}, ring}) {
     Shelf shelf({4, 2}, 6);
@@ -81,7 +81,7 @@ TEST(Blob, of_few_bytes_stands_in_its_row) {
     ASSERT_TRUE(blob);
     EXPECT_TRUE(blob->shards.empty());
     for (const auto& drive : shelf.drives) EXPECT_TRUE(drive->files().empty());
-    const auto stored = decode_blob(encode(*blob));
+    const auto stored = rows::decode_blob(rows::encode(*blob));
     ASSERT_TRUE(stored);
     EXPECT_EQ(shelf.read(*stored, nullptr, keys), bytes);
     BlobReader reader(shelf.set, *stored, keys);
@@ -91,15 +91,15 @@ TEST(Blob, of_few_bytes_stands_in_its_row) {
     EXPECT_EQ(stored->held.find(bytes.substr(0, 100)) == std::string::npos, !keys.keys.empty());
     // No bit of it can turn unseen, nor can it be cut.
     for (std::size_t at = 0; at < stored->held.size(); at += 7) {
-      Blob turned = *stored;
+      rows::Blob turned = *stored;
       turned.held[at] ^= 1;
       EXPECT_EQ(shelf.read(turned, nullptr, keys), std::nullopt) << at;
     }
-    Blob cut = *stored;
+    rows::Blob cut = *stored;
     cut.held.pop_back();
     EXPECT_EQ(shelf.read(cut, nullptr, keys), std::nullopt);
     // Another blob's bytes are not this one's.
-    Blob other = *stored;
+    rows::Blob other = *stored;
     other.id = "0000000100000000000000ab";
     EXPECT_EQ(shelf.read(other, nullptr, keys), std::nullopt);
     // One byte more has files.
@@ -110,9 +110,9 @@ TEST(Blob, of_few_bytes_stands_in_its_row) {
   }
 }
 
-TEST(Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothing) {
+TEST(rows::Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothing) {
   const std::string bytes = pattern(kBlockBytes * 5 + 77);
-  const ShardPlan plan{4, 2};
+  const drives::ShardPlan plan{4, 2};
   for (unsigned lost = 0; lost < 64; ++lost) {
     Shelf shelf(plan, 6);
     const auto blob = shelf.write(bytes);
@@ -132,7 +132,7 @@ TEST(Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothing) {
   }
 }
 
-TEST(Blob, a_flipped_bit_anywhere_is_found_and_mended) {
+TEST(rows::Blob, a_flipped_bit_anywhere_is_found_and_mended) {
   const std::string bytes = pattern(3000);
   Shelf shelf({2, 1}, 3);
   const auto blob = shelf.write(bytes);
@@ -151,7 +151,7 @@ TEST(Blob, a_flipped_bit_anywhere_is_found_and_mended) {
   }
 }
 
-TEST(Blob, one_copy_with_a_flipped_bit_is_not_given) {
+TEST(rows::Blob, one_copy_with_a_flipped_bit_is_not_given) {
   Shelf shelf({1, 0}, 1);
   const auto blob = shelf.write(pattern(1000));
   ASSERT_TRUE(blob);
@@ -159,13 +159,13 @@ TEST(Blob, one_copy_with_a_flipped_bit_is_not_given) {
   EXPECT_FALSE(shelf.read(*blob));
 }
 
-TEST(Blob, a_write_goes_round_a_broken_drive_and_says_when_too_few_are_left) {
+TEST(rows::Blob, a_write_goes_round_a_broken_drive_and_says_when_too_few_are_left) {
   Shelf shelf({4, 2}, 7);
   shelf.drives[2]->broken = true;
   const std::string bytes = pattern(200'000);
   const auto blob = shelf.write(bytes);
   ASSERT_TRUE(blob);  // the seventh took its place
-  for (const ShardPlace& place : blob->shards) EXPECT_NE(place.drive, "d2");
+  for (const rows::ShardPlace& place : blob->shards) EXPECT_NE(place.drive, "d2");
   shelf.drives[3]->broken = true;
   const auto without = shelf.write(bytes);
   EXPECT_FALSE(without) << "the name is taken: only fresh names are written";
@@ -180,15 +180,15 @@ TEST(Blob, a_write_goes_round_a_broken_drive_and_says_when_too_few_are_left) {
   EXPECT_FALSE(smaller.write(bytes));
 }
 
-TEST(Blob, a_full_drive_says_so) {
+TEST(rows::Blob, a_full_drive_says_so) {
   Shelf shelf({1, 0}, 1);
   shelf.drives[0]->capacity = 100'000;
   const auto blob = shelf.write(pattern(300'000));
   ASSERT_FALSE(blob);
-  EXPECT_EQ(blob.error().kind, PortFault::full);
+  EXPECT_EQ(blob.error().kind, drives::PortFault::full);
 }
 
-TEST(Blob, a_lost_shard_is_written_anew) {
+TEST(rows::Blob, a_lost_shard_is_written_anew) {
   Shelf shelf({4, 2}, 6);
   const std::string bytes = pattern(kBlockBytes * 6 + 5);
   auto blob = shelf.write(bytes);
@@ -202,10 +202,10 @@ TEST(Blob, a_lost_shard_is_written_anew) {
   EXPECT_TRUE(damaged.empty());
 }
 
-TEST(Blob, enciphered_is_unreadable_without_its_key_and_mended_without_it) {
+TEST(rows::Blob, enciphered_is_unreadable_without_its_key_and_mended_without_it) {
   const KeyRing keys{.current = "k1", .keys = {{"k1", std::string(32, 'm')}}};
   const std::string bytes = pattern(kBlockBytes * 4 * 2 + 777) + "a text that is easy to find";
-  for (const ShardPlan plan : {ShardPlan{1, 1}, ShardPlan{4, 2}}) {
+  for (const drives::ShardPlan plan : {drives::ShardPlan{1, 1}, drives::ShardPlan{4, 2}}) {
     Shelf shelf(plan, plan.total());
     const auto blob = shelf.write(bytes, keys);
     ASSERT_TRUE(blob);
@@ -224,7 +224,7 @@ TEST(Blob, enciphered_is_unreadable_without_its_key_and_mended_without_it) {
     shelf.drives[0]->broken = true;
     EXPECT_EQ(shelf.read(*blob, nullptr, keys), bytes);
     shelf.drives[0]->broken = false;
-    Blob mended = *blob;
+    rows::Blob mended = *blob;
     BlobReader from(shelf.set, *blob);
     ASSERT_TRUE(write_shard(from, 0, *shelf.drives[0], 1));
     mended.shards[0].revision = 1;

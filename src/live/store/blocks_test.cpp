@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/store/blob.h"
-#include "live/store/simulated_drive_fixture.h"
 
 namespace orrery::store::blocks_tests {
 namespace {
@@ -18,13 +18,13 @@ constexpr std::uint64_t kBlock = 65'536;
 class BlocksTest : public testing::Test {
  protected:
   // Of so many bytes, cut as `plan` says; byte i is a mix of i's bits.
-  Blob written(ShardPlan plan, std::uint64_t bytes, const KeyRing& keys = {},
-               std::size_t held_max = 0) {
+  rows::Blob written(drives::ShardPlan plan, std::uint64_t bytes, const KeyRing& keys = {},
+                     std::size_t held_max = 0) {
     drives.clear();
     set.clear();
     Tier tier{"hot", plan, {}, held_max};
     for (int i = 0; i < plan.total(); ++i) {
-      drives.push_back(std::make_unique<SimulatedDrive>());
+      drives.push_back(std::make_unique<drives::SimulatedDrive>());
       tier.drives.push_back("d" + std::to_string(i));
       set[tier.drives.back()] = drives.back().get();
     }
@@ -34,7 +34,7 @@ class BlocksTest : public testing::Test {
     EXPECT_TRUE(writer.append(whole));
     auto blob = writer.finish();
     EXPECT_TRUE(blob);
-    return blob ? *blob : Blob{};
+    return blob ? *blob : rows::Blob{};
   }
   void expect_bytes(BlobReader& reader, std::uint64_t offset, std::size_t count) {
     std::string got(count, '?');
@@ -55,14 +55,14 @@ class BlocksTest : public testing::Test {
     return drives[static_cast<std::size_t>(shard)]->files().at(shard_name(kBlob, shard, 0))->bytes;
   }
 
-  std::vector<std::unique_ptr<SimulatedDrive>> drives;
+  std::vector<std::unique_ptr<drives::SimulatedDrive>> drives;
   DriveSet set;
   std::string whole;
 };
 
 // A block and its checksum are two reads of this drive.
 TEST_F(BlocksTest, a_stripe_that_was_read_in_part_is_kept) {
-  const Blob blob = written({2, 1}, 4 * kBlock + 10);
+  const rows::Blob blob = written({2, 1}, 4 * kBlock + 10);
   BlobReader reader(set, blob);
   EXPECT_EQ(reader.stripes(), 3u);
   expect_bytes(reader, 0, 1);
@@ -86,7 +86,7 @@ TEST_F(BlocksTest, a_stripe_that_was_read_in_part_is_kept) {
 }
 
 TEST_F(BlocksTest, as_many_others_are_read_as_are_needed) {
-  const Blob blob = written({2, 2}, 2 * kBlock);
+  const rows::Blob blob = written({2, 2}, 2 * kBlock);
   bytes_of(0)[70] ^= 1;
   BlobReader reader(set, blob);
   expect_bytes(reader, 0, 2 * kBlock);
@@ -105,7 +105,7 @@ TEST_F(BlocksTest, as_many_others_are_read_as_are_needed) {
   std::string got(10, '?');
   const auto none = last.read(0, got);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().kind, PortFault::corrupt);
+  EXPECT_EQ(none.error().kind, drives::PortFault::corrupt);
   EXPECT_THAT(last.damaged(), ElementsAre(0, 2, 3));
 }
 
@@ -116,7 +116,7 @@ TEST_F(BlocksTest, sizes_around_a_stripe_are_read_at_every_border) {
         3 * kBlock + 1, 3 * kBlock + 2, 3 * kBlock + 4, 6 * kBlock}) {
     for (const bool sealed : {false, true}) {
       const KeyRing ring = sealed ? keys : KeyRing{};
-      const Blob blob = written({3, 1}, bytes, ring);
+      const rows::Blob blob = written({3, 1}, bytes, ring);
       EXPECT_EQ(blob.size, bytes);
       EXPECT_EQ(blob.key_id, sealed ? "k" : "");
       BlobReader reader(set, blob, ring);
@@ -141,24 +141,24 @@ TEST_F(BlocksTest, sizes_around_a_stripe_are_read_at_every_border) {
 }
 
 TEST_F(BlocksTest, a_header_is_right_to_the_last_byte) {
-  const Blob blob = written({1, 1}, 10);
+  const rows::Blob blob = written({1, 1}, 10);
   for (std::size_t at = 0; at < kShardHeaderBytes; ++at) {
     bytes_of(1)[at] ^= 4;
-    EXPECT_EQ(BlobReader(set, blob).check_header(1).error().kind, PortFault::corrupt) << at;
+    EXPECT_EQ(BlobReader(set, blob).check_header(1).error().kind, drives::PortFault::corrupt) << at;
     bytes_of(1)[at] ^= 4;
   }
   EXPECT_TRUE(BlobReader(set, blob).check_header(1));
   BlobReader opened(set, blob);
   ASSERT_TRUE(opened.raw_block(1, 0));
   drives[1]->broken = true;
-  EXPECT_EQ(opened.check_header(1).error().kind, PortFault::failed) << "it cannot be read";
-  EXPECT_EQ(opened.raw_block(1, 0).error().kind, PortFault::failed);
+  EXPECT_EQ(opened.check_header(1).error().kind, drives::PortFault::failed) << "it cannot be read";
+  EXPECT_EQ(opened.raw_block(1, 0).error().kind, drives::PortFault::failed);
   drives[1]->broken = false;
   const std::string all = bytes_of(1);
   bytes_of(1).resize(63);
   EXPECT_FALSE(BlobReader(set, blob).check_header(1));
   bytes_of(1) = all;
-  Blob other = blob;
+  rows::Blob other = blob;
   other.block_bytes = 4096;
   EXPECT_FALSE(BlobReader(set, other).check_header(1)) << "it says how long its blocks are";
   EXPECT_EQ(all.substr(0, 60), "orrery-shard 1 0000000b00000000000000ff 01 1+1 65536        ");
@@ -169,7 +169,7 @@ TEST_F(BlocksTest, few_bytes_in_a_row_are_checked) {
   const KeyRing keys{"k", {{"k", std::string(32, 'k')}}};
   for (const bool sealed : {false, true}) {
     const KeyRing ring = sealed ? keys : KeyRing{};
-    Blob blob = written({2, 1}, 100, ring, 100);
+    rows::Blob blob = written({2, 1}, 100, ring, 100);
     EXPECT_EQ(blob.held.size(), sealed ? 120u : 104u);
     EXPECT_THAT(blob.shards, IsEmpty());
     for (const auto& drive : drives) EXPECT_TRUE(drive->files().empty());
@@ -179,19 +179,19 @@ TEST_F(BlocksTest, few_bytes_in_a_row_are_checked) {
     expect_bytes(reader, 99, 5);
     expect_bytes(reader, 100, 5);
     for (const std::size_t at : {std::size_t{0}, std::size_t{99}, blob.held.size() - 1}) {
-      Blob wrong = blob;
+      rows::Blob wrong = blob;
       wrong.held[at] ^= 1;
-      EXPECT_EQ(BlobReader(set, wrong, ring).check_held().error().kind, PortFault::corrupt);
+      EXPECT_EQ(BlobReader(set, wrong, ring).check_held().error().kind, drives::PortFault::corrupt);
       std::string got(1, '?');
       EXPECT_FALSE(BlobReader(set, wrong, ring).read(0, got));
     }
-    Blob cut = blob;
+    rows::Blob cut = blob;
     cut.held.pop_back();
     EXPECT_FALSE(BlobReader(set, cut, ring).check_held());
-    Blob more = blob;
+    rows::Blob more = blob;
     more.held += 'x';
     EXPECT_FALSE(BlobReader(set, more, ring).check_held());
-    Blob sized = blob;
+    rows::Blob sized = blob;
     sized.size = 99;
     EXPECT_FALSE(BlobReader(set, sized, ring).check_held());
   }
@@ -201,13 +201,13 @@ TEST_F(BlocksTest, few_bytes_in_a_row_are_checked) {
 
 TEST_F(BlocksTest, a_writer_begins_with_another_drive_each_time) {
   Tier tier{"hot", {1, 0}, {"a", "b", "c"}};
-  SimulatedDrive a, b, c;
+  drives::SimulatedDrive a, b, c;
   const DriveSet three = {{"a", &a}, {"b", &b}, {"c", &c}};
   const auto drive = [&](std::uint64_t first) {
     BlobWriter writer(three, tier, kBlob, first);
     EXPECT_TRUE(writer.append("x"));
     const std::string name = writer.finish()->shards.at(0).drive;
-    for (SimulatedDrive* one : {&a, &b, &c}) one->files().clear();
+    for (drives::SimulatedDrive* one : {&a, &b, &c}) one->files().clear();
     return name;
   };
   EXPECT_EQ(drive(0), "a");
@@ -219,7 +219,7 @@ TEST_F(BlocksTest, a_writer_begins_with_another_drive_each_time) {
 
 // Half of the parity may be missing when a write ends: of 4 two, of 3 one, of 1 none.
 TEST_F(BlocksTest, a_write_goes_on_without_half_of_its_parity) {
-  const auto survives = [&](ShardPlan plan, int lost) {
+  const auto survives = [&](drives::ShardPlan plan, int lost) {
     written(plan, 10);
     Tier tier{"hot", plan, {}};
     for (int i = 0; i < plan.total(); ++i) {
@@ -230,7 +230,8 @@ TEST_F(BlocksTest, a_write_goes_on_without_half_of_its_parity) {
     BlobWriter writer(set, tier, kBlob, 0);
     const bool good = writer.append(std::string(10, 'x')) && writer.finish();
     int named = 0;
-    for (const ShardPlace& shard : writer.so_far().shards) named += shard.drive.empty() ? 0 : 1;
+    for (const rows::ShardPlace& shard : writer.so_far().shards)
+      named += shard.drive.empty() ? 0 : 1;
     if (good) EXPECT_EQ(named, plan.total() - lost);
     return good;
   };

@@ -71,12 +71,13 @@ TEST(RefusalCodes, have_the_status_that_is_published) {
 }
 
 TEST(RefusalCodes, of_a_port_say_whether_to_come_again) {
-  EXPECT_EQ(refusal_of({PortFault::full, "x"}).code, "InsufficientStorage");
-  EXPECT_EQ(refusal_of({PortFault::full, "x"}).message, "");
-  EXPECT_EQ(refusal_of({PortFault::busy, "x"}).code, "SlowDown");
-  EXPECT_EQ(refusal_of({PortFault::busy, "x"}).message,
+  EXPECT_EQ(refusal_of({drives::PortFault::full, "x"}).code, "InsufficientStorage");
+  EXPECT_EQ(refusal_of({drives::PortFault::full, "x"}).message, "");
+  EXPECT_EQ(refusal_of({drives::PortFault::busy, "x"}).code, "SlowDown");
+  EXPECT_EQ(refusal_of({drives::PortFault::busy, "x"}).message,
             "A tier does not answer now; please try again: x");
-  for (const PortFault kind : {PortFault::failed, PortFault::missing, PortFault::corrupt}) {
+  for (const drives::PortFault kind :
+       {drives::PortFault::failed, drives::PortFault::missing, drives::PortFault::corrupt}) {
     EXPECT_EQ(refusal_of({kind, "x"}).code, "InternalError");
     EXPECT_EQ(refusal_of({kind, "x"}).message, "x");
   }

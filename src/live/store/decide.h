@@ -14,40 +14,41 @@
 #include <string>
 #include <vector>
 
-#include "live/store/metadata.h"
-#include "live/store/records.h"
+#include "live/rows/metadata.h"
+#include "live/rows/records.h"
 
 namespace orrery::store {
 
 // A version with its row as it was read.
 struct ReadVersion {
-  Version version;
-  RowChange row;
+  rows::Version version;
+  rows::RowChange row;
 };
 
 // What is known of a key before a decision.
 struct KeyView {
   std::string bucket;
   std::string key;
-  RowChange bucket_row;                          // as read
-  RowChange head_row;                            // as read; no value: there is no such key
-  std::optional<Version> head = {};              // the newest, a marker among them
+  rows::RowChange bucket_row;                    // as read
+  rows::RowChange head_row;                      // as read; no value: there is no such key
+  std::optional<rows::Version> head = {};        // the newest, a marker among them
   std::optional<ReadVersion> next = {};          // the one before it
   std::optional<ReadVersion> null_version = {};  // older than the newest, where it is needed
 };
 
 // The blob's row moves to the garbage; `blobs` are the records of those that the versions name.
-void discard(Commit& commit, const std::vector<Blob>& blobs);
+void discard(rows::Commit& commit, const std::vector<rows::Blob>& blobs);
 
 // `fresh` becomes the newest version, with the rows of its blobs.
-Commit put_commit(const KeyView& view, Versioning versioning, const Version& fresh,
-                  const std::vector<Blob>& blobs, const std::vector<Blob>& replaced);
+rows::Commit put_commit(const KeyView& view, rows::Versioning versioning,
+                        const rows::Version& fresh, const std::vector<rows::Blob>& blobs,
+                        const std::vector<rows::Blob>& replaced);
 // Which version a put without versioning replaces: the null one, where there is one.
-std::optional<Version> replaced_by_put(const KeyView& view, Versioning versioning);
+std::optional<rows::Version> replaced_by_put(const KeyView& view, rows::Versioning versioning);
 
 // The newest version goes for good, the one before takes its place.
-Commit remove_head_commit(const KeyView& view, const std::vector<Blob>& blobs);
-Commit remove_old_commit(const KeyView& view, const ReadVersion& old,
-                         const std::vector<Blob>& blobs);
+rows::Commit remove_head_commit(const KeyView& view, const std::vector<rows::Blob>& blobs);
+rows::Commit remove_old_commit(const KeyView& view, const ReadVersion& old,
+                               const std::vector<rows::Blob>& blobs);
 
 }  // namespace orrery::store

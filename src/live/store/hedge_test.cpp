@@ -1,89 +1,90 @@
 // Reads of drives that have become slow: the policy as a function, and its driver on simulated
 // drives.
-#include "live/store/hedge.h"
+#include "live/drives/hedge.h"
 
 #include <gtest/gtest.h>
 
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/store/blob.h"
-#include "live/store/simulated_drive_fixture.h"
 
 namespace orrery::store {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(SeenTimes, give_a_share_to_a_factor_of_two) {
-  SeenTimes seen;
+TEST(drives::SeenTimes, give_a_share_to_a_factor_of_two) {
+  drives::SeenTimes seen;
   EXPECT_EQ(seen.within(0.95), 0us);
   for (int i = 0; i < 95; ++i) seen.add(100us);
   for (int i = 0; i < 5; ++i) seen.add(10ms);
   EXPECT_EQ(seen.within(0.95), 128us);
   EXPECT_EQ(seen.within(0.96), 16384us);
-  seen.add(Micros{-5});  // a clock that was set back
+  seen.add(drives::Micros{-5});  // a clock that was set back
   EXPECT_EQ(seen.within(0.001), 1us);
 }
 
-TEST(SeenTimes, forget_what_is_long_past) {
-  SeenTimes seen;
+TEST(drives::SeenTimes, forget_what_is_long_past) {
+  drives::SeenTimes seen;
   for (int i = 0; i < 4000; ++i) seen.add(10ms);
   for (int i = 0; i < 40'000; ++i) seen.add(100us);
   EXPECT_EQ(seen.within(0.95), 128us);
 }
 
 TEST(Hedge, a_drive_is_suspect_after_a_slow_read_and_until_it_was_quick_for_a_while) {
-  const HedgeRule rule;
-  SeenTimes seen;
+  const drives::HedgeRule rule;
+  drives::SeenTimes seen;
   for (int i = 0; i < 100; ++i) seen.add(200us);
-  EXPECT_FALSE(trust_after(rule, seen, {}, 19ms).suspect) << "nobody minds so little";
-  DriveTrust trust = trust_after(rule, seen, {}, 20ms);
+  EXPECT_FALSE(drives::trust_after(rule, seen, {}, 19ms).suspect) << "nobody minds so little";
+  drives::DriveTrust trust = drives::trust_after(rule, seen, {}, 20ms);
   EXPECT_TRUE(trust.suspect);
   for (int i = 1; i < rule.forgiven; ++i) {
-    trust = trust_after(rule, seen, trust, 1ms);
+    trust = drives::trust_after(rule, seen, trust, 1ms);
     EXPECT_TRUE(trust.suspect) << i;
   }
-  EXPECT_TRUE(trust_after(rule, seen, trust, 50ms).suspect);
-  EXPECT_EQ(trust_after(rule, seen, trust, 50ms).quick, 0) << "it begins again";
-  EXPECT_FALSE(trust_after(rule, seen, trust, 1ms).suspect);
+  EXPECT_TRUE(drives::trust_after(rule, seen, trust, 50ms).suspect);
+  EXPECT_EQ(drives::trust_after(rule, seen, trust, 50ms).quick, 0) << "it begins again";
+  EXPECT_FALSE(drives::trust_after(rule, seen, trust, 1ms).suspect);
 }
 
 TEST(Hedge, what_is_usual_is_not_slow) {
-  const HedgeRule rule;
-  SeenTimes disks;
+  const drives::HedgeRule rule;
+  drives::SeenTimes disks;
   for (int i = 0; i < 100; ++i) disks.add(12ms);
-  EXPECT_FALSE(trust_after(rule, disks, {}, 60ms).suspect);
-  EXPECT_TRUE(trust_after(rule, disks, {}, 70ms).suspect);
+  EXPECT_FALSE(drives::trust_after(rule, disks, {}, 60ms).suspect);
+  EXPECT_TRUE(drives::trust_after(rule, disks, {}, 70ms).suspect);
 }
 
 TEST(Hedge, others_are_asked_after_p95_and_for_so_many_reads_at_once) {
-  const HedgeRule rule;
-  SeenTimes seen;
-  const DriveTrust suspect{.suspect = true};
-  EXPECT_EQ(hedge_delay(rule, seen, {}, 0), std::nullopt);
-  EXPECT_EQ(hedge_delay(rule, seen, suspect, 0), rule.delay_min);
+  const drives::HedgeRule rule;
+  drives::SeenTimes seen;
+  const drives::DriveTrust suspect{.suspect = true};
+  EXPECT_EQ(drives::hedge_delay(rule, seen, {}, 0), std::nullopt);
+  EXPECT_EQ(drives::hedge_delay(rule, seen, suspect, 0), rule.delay_min);
   for (int i = 0; i < 100; ++i) seen.add(5ms);
-  EXPECT_EQ(hedge_delay(rule, seen, suspect, rule.at_once_max - 1), 8192us);
-  EXPECT_EQ(hedge_delay(rule, seen, suspect, rule.at_once_max), std::nullopt);
+  EXPECT_EQ(drives::hedge_delay(rule, seen, suspect, rule.at_once_max - 1), 8192us);
+  EXPECT_EQ(drives::hedge_delay(rule, seen, suspect, rule.at_once_max), std::nullopt);
 }
 
 struct SlowShelf {
-  std::vector<std::unique_ptr<SimulatedDrive>> drives;
+  std::vector<std::unique_ptr<drives::SimulatedDrive>> drives;
   DriveSet set;
   Tier tier{"hot", {}, {}};
   std::string bytes = std::string(5 * kBlockBytes, 'h');
   KeyRing keys = {};
-  Hedger hedger;  // last: it may still read
+  drives::Hedger hedger;  // last: it may still read
 
   // On a busy machine a thread may wait for its turn longer than a drive that is quick takes.
-  explicit SlowShelf(ShardPlan plan, HedgeRule rule = {.slow_min = 150ms}) : hedger(rule) {
+  explicit SlowShelf(drives::ShardPlan plan, drives::HedgeRule rule = {.slow_min = 150ms})
+      : hedger(rule) {
     tier.plan = plan;
     for (int i = 0; i < plan.total(); ++i) {
-      drives.push_back(std::make_unique<SimulatedDrive>());
+      drives.push_back(std::make_unique<drives::SimulatedDrive>());
       tier.drives.push_back("d" + std::to_string(i));
       set[tier.drives.back()] = drives.back().get();
     }
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
   }
-  Blob write() {
+  rows::Blob write() {
     BlobWriter writer(set, tier, "0000000100000000000000aa", 0, keys);
     EXPECT_TRUE(writer.append(bytes));
     auto blob = writer.finish();
@@ -91,7 +92,7 @@ struct SlowShelf {
     return *blob;
   }
   // All of it, and how long it took.
-  std::chrono::milliseconds read(const Blob& blob) {
+  std::chrono::milliseconds read(const rows::Blob& blob) {
     const auto begun = std::chrono::steady_clock::now();
     BlobReader reader(set, blob, keys, &hedger);
     std::string got(bytes.size(), '\0');
@@ -104,12 +105,13 @@ struct SlowShelf {
   }
 };
 
-TEST(Hedger, a_slow_drive_is_read_around_once_it_is_known) {
-  for (const ShardPlan plan : {ShardPlan{1, 1}, ShardPlan{2, 1}, ShardPlan{4, 2}}) {
+TEST(drives::Hedger, a_slow_drive_is_read_around_once_it_is_known) {
+  for (const drives::ShardPlan plan :
+       {drives::ShardPlan{1, 1}, drives::ShardPlan{2, 1}, drives::ShardPlan{4, 2}}) {
     for (const bool enciphered : {false, true}) {
       SlowShelf shelf(plan);
       if (enciphered) shelf.keys = {"one", {{"one", std::string(32, 'k')}}};
-      const Blob blob = shelf.write();
+      const rows::Blob blob = shelf.write();
       for (int i = 0; i < 20; ++i) shelf.read(blob);
       EXPECT_EQ(shelf.hedger.counts().asked, 0u);
       shelf.drives[0]->slow_ms = 400;
@@ -128,9 +130,9 @@ TEST(Hedger, a_slow_drive_is_read_around_once_it_is_known) {
 }
 
 // Two of four are slow: the other two are asked, and neither of the slow ones for the other's sake.
-TEST(Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
+TEST(drives::Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
   SlowShelf shelf({2, 2});
-  const Blob blob = shelf.write();
+  const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
   shelf.drives[0]->slow_ms = 300;
   shelf.drives[1]->slow_ms = 300;
@@ -139,9 +141,9 @@ TEST(Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
   EXPECT_LT(shelf.read(blob), 290ms);
 }
 
-TEST(Hedger, a_drive_that_is_quick_again_is_trusted_again) {
+TEST(drives::Hedger, a_drive_that_is_quick_again_is_trusted_again) {
   SlowShelf shelf({1, 1});
-  const Blob blob = shelf.write();
+  const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
   shelf.drives[0]->slow_ms = 200;
   shelf.read(blob);
@@ -154,9 +156,9 @@ TEST(Hedger, a_drive_that_is_quick_again_is_trusted_again) {
   EXPECT_EQ(shelf.hedger.counts().suspects, 0);
 }
 
-TEST(Hedger, where_the_others_are_gone_the_slow_one_is_waited_for) {
+TEST(drives::Hedger, where_the_others_are_gone_the_slow_one_is_waited_for) {
   SlowShelf shelf({1, 1});
-  const Blob blob = shelf.write();
+  const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
   shelf.drives[0]->slow_ms = 200;
   shelf.read(blob);
@@ -169,9 +171,9 @@ TEST(Hedger, where_the_others_are_gone_the_slow_one_is_waited_for) {
   EXPECT_EQ(shelf.hedger.counts().won, won);
 }
 
-TEST(Hedger, a_wrong_answer_of_the_slow_drive_does_not_win) {
+TEST(drives::Hedger, a_wrong_answer_of_the_slow_drive_does_not_win) {
   SlowShelf shelf({1, 1}, {.delay_min = 10s, .slow_min = 150ms});
-  const Blob blob = shelf.write();
+  const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
   shelf.drives[0]->slow_ms = 200;
   shelf.read(blob);
@@ -184,12 +186,12 @@ TEST(Hedger, a_wrong_answer_of_the_slow_drive_does_not_win) {
   EXPECT_EQ(reader.damaged(), std::set<int>{0});
 }
 
-TEST(Hedger, so_many_reads_at_once_and_no_more) {
-  Hedger hedger({.at_once_max = 2});
+TEST(drives::Hedger, so_many_reads_at_once_and_no_more) {
+  drives::Hedger hedger({.at_once_max = 2});
   for (int i = 0; i < 20; ++i) hedger.note("d", 100us);
   hedger.note("d", 1s);
   std::atomic<bool> hold = true;
-  const auto waits = [&hold]() -> SlowRead::Result {
+  const auto waits = [&hold]() -> drives::SlowRead::Result {
     while (hold) std::this_thread::sleep_for(1ms);
     return {std::string("done")};
   };

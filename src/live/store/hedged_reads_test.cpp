@@ -6,8 +6,8 @@
 #include <condition_variable>
 #include <thread>
 
+#include "live/drives/simulated_drive_fixture.h"
 #include "live/store/blob.h"
-#include "live/store/simulated_drive_fixture.h"
 
 namespace orrery::store::hedged_reads_tests {
 namespace {
@@ -17,9 +17,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // A read of it waits while the gate is shut.
-class GatedDrive final : public Drive {
+class GatedDrive final : public drives::Drive {
  public:
-  SimulatedDrive under;
+  drives::SimulatedDrive under;
   std::atomic<int> reads = 0;
   std::atomic<int> opens = 0;
 
@@ -38,40 +38,41 @@ class GatedDrive final : public Drive {
     std::unique_lock lock(mutex_);
     turn_.wait_for(lock, most, [&] { return reads >= count; });
   }
-  Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
+  drives::Outcome<std::unique_ptr<drives::DriveFile>> create(const std::string& name) override {
     return under.create(name);
   }
-  Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
+  drives::Outcome<std::unique_ptr<drives::DriveFile>> open(const std::string& name) override {
     ++opens;
     auto file = under.open(name);
     if (!file) return file;
     return std::make_unique<File>(*this, std::move(*file));
   }
-  Outcome<void> remove(const std::string& name) override { return under.remove(name); }
-  Outcome<std::vector<std::string>> list() override { return under.list(); }
-  Outcome<DriveSpace> space() override { return under.space(); }
+  drives::Outcome<void> remove(const std::string& name) override { return under.remove(name); }
+  drives::Outcome<std::vector<std::string>> list() override { return under.list(); }
+  drives::Outcome<drives::DriveSpace> space() override { return under.space(); }
 
  private:
-  class File final : public DriveFile {
+  class File final : public drives::DriveFile {
    public:
-    File(GatedDrive& of, std::unique_ptr<DriveFile> file) : of_(of), file_(std::move(file)) {}
-    Outcome<void> append(std::span<const std::string_view> pieces) override {
+    File(GatedDrive& of, std::unique_ptr<drives::DriveFile> file)
+        : of_(of), file_(std::move(file)) {}
+    drives::Outcome<void> append(std::span<const std::string_view> pieces) override {
       return file_->append(pieces);
     }
-    Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
+    drives::Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
       of_.pass();
       return file_->read(offset, into);
     }
-    Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
-                              std::span<char> behind) override {
+    drives::Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
+                                      std::span<char> behind) override {
       of_.pass();
       return file_->read(offset, into, behind);
     }
-    Outcome<void> sync() override { return file_->sync(); }
+    drives::Outcome<void> sync() override { return file_->sync(); }
 
    private:
     GatedDrive& of_;
-    std::unique_ptr<DriveFile> file_;
+    std::unique_ptr<drives::DriveFile> file_;
   };
   void pass() {
     std::unique_lock lock(mutex_);
@@ -86,8 +87,8 @@ class GatedDrive final : public Drive {
 };
 
 // Only what is said to be slow is: no drive is by the clock of a busy machine.
-constexpr HedgeRule kPatient{.delay_min = 10s, .slow_min = 20s};
-constexpr HedgeRule kHasty{.delay_min = 0s, .slow_min = 20s};
+constexpr drives::HedgeRule kPatient{.delay_min = 10s, .slow_min = 20s};
+constexpr drives::HedgeRule kHasty{.delay_min = 0s, .slow_min = 20s};
 
 struct GatedShelf {
   std::vector<std::unique_ptr<GatedDrive>> drives;
@@ -95,9 +96,9 @@ struct GatedShelf {
   Tier tier{"hot", {}, {}};
   KeyRing keys = {};
   std::string bytes;
-  Hedger hedger;  // last: it may still read
+  drives::Hedger hedger;  // last: it may still read
 
-  GatedShelf(ShardPlan plan, HedgeRule rule) : hedger(rule) {
+  GatedShelf(drives::ShardPlan plan, drives::HedgeRule rule) : hedger(rule) {
     tier.plan = plan;
     for (int i = 0; i < plan.total(); ++i) {
       drives.push_back(std::make_unique<GatedDrive>());
@@ -112,18 +113,18 @@ struct GatedShelf {
   GatedShelf& operator=(const GatedShelf&) = delete;
 
   // So many stripes, the last of them less than whole.
-  Blob write(std::size_t stripes) {
+  rows::Blob write(std::size_t stripes) {
     bytes.resize(stripes * kBlockBytes * static_cast<std::size_t>(tier.plan.data) - 12'345);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
     BlobWriter writer(set, tier, "0000000100000000000000aa", 0, keys);
     EXPECT_TRUE(writer.append(bytes));
     auto blob = writer.finish();
     EXPECT_TRUE(blob);
-    return blob.value_or(Blob{});
+    return blob.value_or(rows::Blob{});
   }
   void suspect(const std::string& drive) { hedger.note(drive, 30s); }
   // Stripe by stripe; the shards that were found damaged.
-  std::set<int> read(const Blob& blob) {
+  std::set<int> read(const rows::Blob& blob) {
     BlobReader reader(set, blob, keys, &hedger);
     std::string got(bytes.size(), '\0');
     const auto done = reader.read(0, got);
@@ -142,7 +143,7 @@ TEST(HedgedReads, a_suspect_drive_that_answers_in_time_is_the_one_that_is_read) 
   for (const bool enciphered : {false, true}) {
     GatedShelf shelf({2, 1}, kPatient);
     if (enciphered) shelf.keys = {"one", {{"one", std::string(32, 'k')}}};
-    const Blob blob = shelf.write(3);
+    const rows::Blob blob = shelf.write(3);
     shelf.suspect("d0");
     EXPECT_THAT(shelf.read(blob), IsEmpty());
     EXPECT_THAT(shelf.reads(), ElementsAre(3, 3, 0)) << "a stripe is one read of each";
@@ -153,9 +154,9 @@ TEST(HedgedReads, a_suspect_drive_that_answers_in_time_is_the_one_that_is_read) 
 }
 
 TEST(HedgedReads, eight_reads_of_any_kind_that_are_quick_end_the_suspicion) {
-  for (const ShardPlan plan : {ShardPlan{1, 1}, ShardPlan{1, 0}}) {
+  for (const drives::ShardPlan plan : {drives::ShardPlan{1, 1}, drives::ShardPlan{1, 0}}) {
     GatedShelf shelf(plan, kPatient);
-    const Blob seven = shelf.write(7);
+    const rows::Blob seven = shelf.write(7);
     shelf.suspect("d0");
     shelf.read(seven);
     EXPECT_EQ(shelf.hedger.counts().suspects, 1) << plan.parity;
@@ -169,7 +170,7 @@ TEST(HedgedReads, while_one_waits_the_others_are_asked_for_every_stripe) {
   for (const bool enciphered : {false, true}) {
     GatedShelf shelf({2, 1}, kHasty);
     if (enciphered) shelf.keys = {"one", {{"one", std::string(32, 'k')}}};
-    const Blob blob = shelf.write(3);
+    const rows::Blob blob = shelf.write(3);
     shelf.suspect("d0");
     shelf.drives[0]->shut();
     EXPECT_THAT(shelf.read(blob), IsEmpty()) << "slow is not damaged";
@@ -184,7 +185,7 @@ TEST(HedgedReads, while_one_waits_the_others_are_asked_for_every_stripe) {
 
 TEST(HedgedReads, one_that_is_suspect_too_is_not_asked_instead) {
   GatedShelf shelf({1, 2}, kHasty);
-  const Blob blob = shelf.write(1);
+  const rows::Blob blob = shelf.write(1);
   shelf.suspect("d0");
   shelf.suspect("d1");
   shelf.drives[0]->shut();
@@ -197,7 +198,7 @@ TEST(HedgedReads, one_that_is_suspect_too_is_not_asked_instead) {
 // Waits until the others were asked in vain, and only then lets the slow one answer.
 TEST(HedgedReads, where_the_others_have_nothing_the_slow_one_is_waited_for_and_read_once) {
   GatedShelf shelf({1, 1}, kHasty);
-  const Blob blob = shelf.write(1);
+  const rows::Blob blob = shelf.write(1);
   shelf.suspect("d0");
   shelf.drives[0]->shut();
   shelf.drives[1]->under.files().clear();
@@ -219,7 +220,7 @@ TEST(HedgedReads, where_the_others_have_nothing_the_slow_one_is_waited_for_and_r
 // no other drive was asked for a moment.
 TEST(HedgedReads, the_others_are_not_asked_before_its_time) {
   GatedShelf shelf({1, 1}, kPatient);
-  const Blob blob = shelf.write(1);
+  const rows::Blob blob = shelf.write(1);
   shelf.suspect("d0");
   shelf.drives[0]->shut();
   std::thread later([&] {
@@ -235,7 +236,7 @@ TEST(HedgedReads, the_others_are_not_asked_before_its_time) {
 
 TEST(HedgedReads, without_parity_there_are_no_others) {
   GatedShelf shelf({2, 0}, kHasty);
-  const Blob blob = shelf.write(2);
+  const rows::Blob blob = shelf.write(2);
   shelf.suspect("d0");
   EXPECT_THAT(shelf.read(blob), IsEmpty());
   EXPECT_THAT(shelf.reads(), ElementsAre(2, 2));
@@ -245,7 +246,7 @@ TEST(HedgedReads, without_parity_there_are_no_others) {
 TEST(HedgedReads, a_suspect_drive_that_is_away_is_read_around_as_any) {
   for (const bool known : {false, true}) {
     GatedShelf shelf({2, 1}, kHasty);
-    const Blob blob = shelf.write(2);
+    const rows::Blob blob = shelf.write(2);
     shelf.suspect("d0");
     shelf.set.erase("d0");
     if (known) shelf.set["d0"] = nullptr;
@@ -258,7 +259,7 @@ TEST(HedgedReads, a_suspect_drive_that_is_away_is_read_around_as_any) {
 TEST(HedgedReads, a_suspect_drive_whose_file_is_gone_or_short_is_read_around) {
   for (const bool gone : {false, true}) {
     GatedShelf shelf({2, 1}, kPatient);
-    const Blob blob = shelf.write(1);
+    const rows::Blob blob = shelf.write(1);
     shelf.suspect("d0");
     auto& files = shelf.drives[0]->under.files();
     if (gone) {
@@ -275,7 +276,7 @@ TEST(HedgedReads, a_suspect_drive_whose_file_is_gone_or_short_is_read_around) {
 // Without a hedger too: a file that ends early or a drive that fails half-way gives nothing.
 TEST(HedgedReads, a_file_that_ends_or_fails_while_it_is_read_is_read_around) {
   GatedShelf shelf({2, 1}, kPatient);
-  const Blob blob = shelf.write(3);
+  const rows::Blob blob = shelf.write(3);
   BlobReader reader(shelf.set, blob);
   std::string got(shelf.bytes.size(), '\0');
   const std::size_t stripe = 2 * kBlockBytes;
@@ -292,8 +293,8 @@ TEST(HedgedReads, a_file_that_ends_or_fails_while_it_is_read_is_read_around) {
 }
 
 TEST(HedgedReads, a_read_that_is_begun_is_given_p95_of_what_was_seen) {
-  Hedger hedger({.delay_min = 3ms});
-  const auto at_once = [] { return SlowRead::Result{std::string("bytes")}; };
+  drives::Hedger hedger({.delay_min = 3ms});
+  const auto at_once = [] { return drives::SlowRead::Result{std::string("bytes")}; };
   hedger.note("d", 30s);
   const auto first = hedger.begin("d", at_once);
   ASSERT_TRUE(first);
@@ -309,15 +310,16 @@ TEST(HedgedReads, a_read_that_is_begun_is_given_p95_of_what_was_seen) {
 
 // Four of 256 us are 1024; and of 4096 that were seen half is forgotten, a single one wholly.
 TEST(HedgedReads, slow_is_measured_by_what_was_seen) {
-  const HedgeRule rule{.slow_min = 1000us};
-  SeenTimes seen;
+  const drives::HedgeRule rule{.slow_min = 1000us};
+  drives::SeenTimes seen;
   for (int i = 0; i < 100; ++i) seen.add(200us);
-  EXPECT_FALSE(trust_after(rule, seen, {}, 1023us).suspect);
-  EXPECT_TRUE(trust_after(rule, seen, {}, 1024us).suspect);
-  EXPECT_EQ(trust_after(rule, seen, {.suspect = true, .quick = 3}, 1023us).quick, 4);
-  EXPECT_EQ(trust_after(rule, seen, {.suspect = true, .quick = 7}, 1023us).quick, 0);
-  EXPECT_EQ(trust_after(rule, seen, {}, 1us).quick, 0) << "one that is trusted is not counted";
-  SeenTimes many;
+  EXPECT_FALSE(drives::trust_after(rule, seen, {}, 1023us).suspect);
+  EXPECT_TRUE(drives::trust_after(rule, seen, {}, 1024us).suspect);
+  EXPECT_EQ(drives::trust_after(rule, seen, {.suspect = true, .quick = 3}, 1023us).quick, 4);
+  EXPECT_EQ(drives::trust_after(rule, seen, {.suspect = true, .quick = 7}, 1023us).quick, 0);
+  EXPECT_EQ(drives::trust_after(rule, seen, {}, 1us).quick, 0)
+      << "one that is trusted is not counted";
+  drives::SeenTimes many;
   many.add(100us);
   for (int i = 0; i < 4094; ++i) many.add(10ms);
   EXPECT_EQ(many.within(0.0001), 128us) << "one of 4095";

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "live/store/file_text.h"
+#include "live/drives/file_text.h"
 
 namespace orrery::store {
 namespace {
@@ -38,7 +38,7 @@ Diagnostic behind(const Identity& of, const MetadataFacts& facts, const Witness&
 }
 
 // The last run whose blobs are on a drive; 0: there are none.
-std::uint64_t last_run_on(Drive& drive) {
+std::uint64_t last_run_on(drives::Drive& drive) {
   std::uint64_t last = 0;
   const auto names = drive.list();
   if (!names) return 0;
@@ -80,7 +80,7 @@ Diagnostics blamed(const Identity& of, const std::optional<Seal>& seal, const Di
 
 Result<Sealed> check_sealed(const Identity& of, const DriveSet& drives) {
   const std::string metadata = of.folder + "/metadata";
-  const auto text = of.is_rocks ? read_file(sealed_file(of.folder)) : std::nullopt;
+  const auto text = of.is_rocks ? drives::read_file(sealed_file(of.folder)) : std::nullopt;
   auto seal = text ? seal_of(*text) : std::nullopt;
   if (seal && seal->witness.store != of.id) seal.reset();
   auto witness = newest_witness(drives, of.id, seal ? std::optional(seal->witness) : std::nullopt);
@@ -101,8 +101,8 @@ Result<Sealed> check_sealed(const Identity& of, const DriveSet& drives) {
   return Sealed{std::move(witness), std::move(seal)};
 }
 
-Result<Recognised> check_identity(const Identity& of, Metadata& metadata, const DriveSet& drives,
-                                  const std::optional<Witness>& witness) {
+Result<Recognised> check_identity(const Identity& of, rows::Metadata& metadata,
+                                  const DriveSet& drives, const std::optional<Witness>& witness) {
   const auto facts = facts_of(metadata);
   if (!facts) return doubted(of, "the metadata cannot be read: " + facts.error().what, {});
   Recognised known{.facts = *facts, .witness = witness};

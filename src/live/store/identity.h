@@ -37,8 +37,8 @@ Result<Sealed> check_sealed(const Identity& of, const DriveSet& drives);
 // said.
 Diagnostics blamed(const Identity& of, const std::optional<Seal>& seal, const Diagnostics& said);
 // The metadata, open to be read, against the store's file and the drives.
-Result<Recognised> check_identity(const Identity& of, Metadata& metadata, const DriveSet& drives,
-                                  const std::optional<Witness>& witness);
+Result<Recognised> check_identity(const Identity& of, rows::Metadata& metadata,
+                                  const DriveSet& drives, const std::optional<Witness>& witness);
 
 std::string sealed_file(const std::string& folder);
 

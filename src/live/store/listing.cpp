@@ -17,11 +17,11 @@ std::optional<std::string> common_prefix(const PageRequest& request, std::string
 }
 
 // All versions of a key, newest first, those behind the marker; false: the page is full.
-Answer<bool> add_versions(Cursor& cursor, const PageRequest& request, const std::string& key,
-                          Version head, Page& page) {
+Answer<bool> add_versions(rows::Cursor& cursor, const PageRequest& request, const std::string& key,
+                          rows::Version head, Page& page) {
   bool behind_marker = key != request.after || request.after_version.empty();
   if (key == request.after && request.after_version.empty()) return true;
-  const auto add = [&](Version version, bool newest) {
+  const auto add = [&](rows::Version version, bool newest) {
     if (!behind_marker) {
       behind_marker = version.id == request.after_version;
       return true;
@@ -34,9 +34,9 @@ Answer<bool> add_versions(Cursor& cursor, const PageRequest& request, const std:
     return true;
   };
   if (!add(std::move(head), true)) return false;
-  const std::string from = row::versions(request.bucket, key);
+  const std::string from = rows::row::versions(request.bucket, key);
   for (cursor.seek(from); cursor.valid() && cursor.key().starts_with(from); cursor.next()) {
-    auto version = decode_version(cursor.value());
+    auto version = rows::decode_version(cursor.value());
     if (!version) return refused("InternalError", "the row of a version is unreadable");
     if (!add(std::move(*version), false)) return false;
   }
@@ -44,12 +44,13 @@ Answer<bool> add_versions(Cursor& cursor, const PageRequest& request, const std:
   return true;
 }
 
-using AddKey = std::function<Answer<bool>(const std::string& key, Version version, Page& page)>;
+using AddKey =
+    std::function<Answer<bool>(const std::string& key, rows::Version version, Page& page)>;
 
-Answer<Page> walk(Metadata& metadata, const PageRequest& request, const AddKey& add) {
+Answer<Page> walk(rows::Metadata& metadata, const PageRequest& request, const AddKey& add) {
   Page page;
   if (request.most == 0) return page;
-  const std::string base = row::objects(request.bucket);
+  const std::string base = rows::row::objects(request.bucket);
   const auto cursor = metadata.cursor();
   cursor->seek(base + std::max(request.prefix, request.after));
   while (cursor->valid() && cursor->key().starts_with(base)) {
@@ -65,7 +66,7 @@ Answer<Page> walk(Metadata& metadata, const PageRequest& request, const AddKey& 
         continue;
       }
     }
-    auto version = decode_version(cursor->value());
+    auto version = rows::decode_version(cursor->value());
     if (!version) return refused("InternalError", "the row of a version is unreadable");
     const auto more = add(key, std::move(*version), page);
     if (!more) return std::unexpected(more.error());
@@ -78,9 +79,9 @@ Answer<Page> walk(Metadata& metadata, const PageRequest& request, const AddKey& 
 
 }  // namespace
 
-Answer<Page> page_of_objects(Metadata& metadata, const PageRequest& request) {
+Answer<Page> page_of_objects(rows::Metadata& metadata, const PageRequest& request) {
   return walk(metadata, request,
-              [&](const std::string& key, Version version, Page& page) -> Answer<bool> {
+              [&](const std::string& key, rows::Version version, Page& page) -> Answer<bool> {
                 if (version.marker) return true;
                 const auto common = common_prefix(request, key);
                 if (!common && key <= request.after) return true;
@@ -97,10 +98,10 @@ Answer<Page> page_of_objects(Metadata& metadata, const PageRequest& request) {
               });
 }
 
-Answer<Page> page_of_versions(Metadata& metadata, const PageRequest& request) {
+Answer<Page> page_of_versions(rows::Metadata& metadata, const PageRequest& request) {
   const auto olds = metadata.cursor();
   return walk(metadata, request,
-              [&](const std::string& key, Version version, Page& page) -> Answer<bool> {
+              [&](const std::string& key, rows::Version version, Page& page) -> Answer<bool> {
                 const auto common = common_prefix(request, key);
                 if (!common) {
                   if (key < request.after) return true;

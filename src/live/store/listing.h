@@ -25,7 +25,7 @@ struct PageRequest {
 struct PageEntry {
   std::string key;  // or the common prefix
   bool common = false;
-  Version version = {};
+  rows::Version version = {};
   bool newest = true;
 };
 
@@ -34,7 +34,7 @@ struct Page {
   bool truncated = false;
 };
 
-Answer<Page> page_of_objects(Metadata& metadata, const PageRequest& request);
-Answer<Page> page_of_versions(Metadata& metadata, const PageRequest& request);
+Answer<Page> page_of_objects(rows::Metadata& metadata, const PageRequest& request);
+Answer<Page> page_of_versions(rows::Metadata& metadata, const PageRequest& request);
 
 }  // namespace orrery::store

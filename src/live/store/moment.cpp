@@ -29,7 +29,7 @@ struct Civil {
   unsigned weekday = 0;
 };
 
-Civil civil_of(TimeMs moment) {
+Civil civil_of(rows::TimeMs moment) {
   const ch::sys_time<ch::milliseconds> time{ch::milliseconds(moment)};
   const auto days = ch::floor<ch::days>(time);
   const ch::year_month_day date(days);
@@ -44,7 +44,7 @@ Civil civil_of(TimeMs moment) {
           ch::weekday(days).c_encoding()};
 }
 
-std::optional<TimeMs> moment_of(const Civil& c) {
+std::optional<rows::TimeMs> moment_of(const Civil& c) {
   const ch::year_month_day date{ch::year(c.year), ch::month(c.month), ch::day(c.day)};
   if (!date.ok() || c.hour > 23 || c.minute > 59 || c.second > 60 || c.year < 1970 ||
       c.year > 9999) {
@@ -64,25 +64,25 @@ bool read_digits(std::string_view text, Number& to) {
 
 }  // namespace
 
-std::string amz_time(TimeMs moment) {
+std::string amz_time(rows::TimeMs moment) {
   const Civil c = civil_of(moment);
   return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}Z", c.year, c.month, c.day, c.hour, c.minute,
                      c.second);
 }
 
-std::string xml_time(TimeMs moment) {
+std::string xml_time(rows::TimeMs moment) {
   const Civil c = civil_of(moment);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", c.year, c.month, c.day, c.hour,
                      c.minute, c.second, c.ms);
 }
 
-std::string http_time(TimeMs moment) {
+std::string http_time(rows::TimeMs moment) {
   const Civil c = civil_of(moment);
   return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays[c.weekday], c.day,
                      kMonths[c.month - 1], c.year, c.hour, c.minute, c.second);
 }
 
-std::optional<TimeMs> moment_of_amz(std::string_view t) {
+std::optional<rows::TimeMs> moment_of_amz(std::string_view t) {
   Civil c;
   const bool good = t.size() == 16 && t[8] == 'T' && t[15] == 'Z' &&
                     read_digits(t.substr(0, 4), c.year) && read_digits(t.substr(4, 2), c.month) &&
@@ -92,7 +92,7 @@ std::optional<TimeMs> moment_of_amz(std::string_view t) {
   return good ? moment_of(c) : std::nullopt;
 }
 
-std::optional<TimeMs> moment_of_iso(std::string_view t) {
+std::optional<rows::TimeMs> moment_of_iso(std::string_view t) {
   Civil c;
   const bool dated = t.size() >= 10 && t[4] == '-' && t[7] == '-' &&
                      read_digits(t.substr(0, 4), c.year) && read_digits(t.substr(5, 2), c.month) &&
@@ -116,7 +116,7 @@ std::optional<TimeMs> moment_of_iso(std::string_view t) {
   return moment_of(c);
 }
 
-std::optional<TimeMs> moment_of_http(std::string_view text) {
+std::optional<rows::TimeMs> moment_of_http(std::string_view text) {
   const auto parts = split_at_blanks(text);
   if (parts.size() != 6 || parts[4].size() != 8) return std::nullopt;
   Civil c;

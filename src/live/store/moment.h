@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
-#include "live/store/records.h"
+#include "live/rows/records.h"
 
 namespace orrery::store {
 
-inline constexpr TimeMs kDayMs = 24LL * 3600 * 1000;
+inline constexpr rows::TimeMs kDayMs = 24LL * 3600 * 1000;
 
-std::string amz_time(TimeMs moment);
-std::string xml_time(TimeMs moment);
-std::string http_time(TimeMs moment);
-std::optional<TimeMs> moment_of_amz(std::string_view text);
+std::string amz_time(rows::TimeMs moment);
+std::string xml_time(rows::TimeMs moment);
+std::string http_time(rows::TimeMs moment);
+std::optional<rows::TimeMs> moment_of_amz(std::string_view text);
 // A day alone ("2013-05-24") is its midnight.
-std::optional<TimeMs> moment_of_iso(std::string_view text);
-std::optional<TimeMs> moment_of_http(std::string_view text);
+std::optional<rows::TimeMs> moment_of_iso(std::string_view text);
+std::optional<rows::TimeMs> moment_of_http(std::string_view text);
 
 }  // namespace orrery::store

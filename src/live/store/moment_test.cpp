@@ -8,7 +8,7 @@ namespace orrery::store {
 namespace {
 
 // The C library is the other witness.
-std::string by_libc(TimeMs moment, const char* format) {
+std::string by_libc(rows::TimeMs moment, const char* format) {
   const std::time_t seconds = moment / 1000;
   std::tm parts{};
   gmtime_r(&seconds, &parts);
@@ -19,14 +19,14 @@ std::string by_libc(TimeMs moment, const char* format) {
 
 TEST(MomentText, is_written_as_the_c_library_has_it_and_read_back) {
   // Every month and day of the week, a leap day, both ends of a day, a second before 1970's end.
-  std::vector<TimeMs> moments = {0, 86'399'999, 951'782'400'000, 951'868'799'000,
-                                 4'102'444'799'000};
+  std::vector<rows::TimeMs> moments = {0, 86'399'999, 951'782'400'000, 951'868'799'000,
+                                       4'102'444'799'000};
   for (int i = 0; i < 36; ++i) moments.push_back(1'369'353'600'000 + i * 2'735'999'000LL);
-  for (const TimeMs moment : moments) {
+  for (const rows::TimeMs moment : moments) {
     EXPECT_EQ(amz_time(moment), by_libc(moment, "%Y%m%dT%H%M%SZ"));
     EXPECT_EQ(http_time(moment), by_libc(moment, "%a, %d %b %Y %H:%M:%S GMT"));
     EXPECT_EQ(xml_time(moment).substr(0, 19), by_libc(moment, "%Y-%m-%dT%H:%M:%S"));
-    const TimeMs second = moment / 1000 * 1000;
+    const rows::TimeMs second = moment / 1000 * 1000;
     EXPECT_EQ(moment_of_amz(amz_time(moment)), second);
     EXPECT_EQ(moment_of_http(http_time(moment)), second);
     EXPECT_EQ(moment_of_iso(xml_time(moment)), moment);
@@ -35,7 +35,7 @@ TEST(MomentText, is_written_as_the_c_library_has_it_and_read_back) {
 }
 
 TEST(MomentText, fractions_and_zones_of_iso_8601) {
-  const TimeMs midnight = 1'369'353'600'000;
+  const rows::TimeMs midnight = 1'369'353'600'000;
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00"), midnight);
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00Z"), midnight);
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00+00:00"), midnight);

@@ -88,9 +88,9 @@ const Known& known(std::string_view code) {
 int status_of(std::string_view code) { return known(code).status; }
 std::string_view sentence_of(std::string_view code) { return known(code).sentence; }
 
-Refused refusal_of(const Fault& fault) {
-  if (fault.kind == PortFault::full) return {"InsufficientStorage", {}, {}};
-  if (fault.kind == PortFault::busy) {
+Refused refusal_of(const drives::Fault& fault) {
+  if (fault.kind == drives::PortFault::full) return {"InsufficientStorage", {}, {}};
+  if (fault.kind == drives::PortFault::busy) {
     return {"SlowDown", "A tier does not answer now; please try again: " + fault.what, {}};
   }
   return {"InternalError", fault.what, {}};

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "live/drives/fault.h"
 #include "live/net/message.h"
-#include "live/store/fault.h"
 
 namespace orrery::store {
 
@@ -28,12 +28,12 @@ inline std::unexpected<Refused> refused(std::string code, std::string message = 
 }
 
 // What a fault of a drive or of the metadata is to a client.
-Refused refusal_of(const Fault& fault);
-inline std::unexpected<Refused> refused(const Fault& fault) {
+Refused refusal_of(const drives::Fault& fault);
+inline std::unexpected<Refused> refused(const drives::Fault& fault) {
   return std::unexpected(refusal_of(fault));
 }
 // ... of a commit: what it names must be left where it is, for the commit may stand.
-inline std::unexpected<Refused> undecided(const Fault& fault) {
+inline std::unexpected<Refused> undecided(const drives::Fault& fault) {
   Refused refusal = refusal_of(fault);
   refusal.undecided = true;
   return std::unexpected(std::move(refusal));

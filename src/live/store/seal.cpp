@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "core/base/text.h"
-#include "live/store/erasure.h"
-#include "live/store/file_text.h"
+#include "live/drives/erasure.h"
+#include "live/drives/file_text.h"
 
 namespace orrery::store {
 namespace {
@@ -32,7 +32,7 @@ std::optional<std::uint32_t> crc_of_file(const std::string& path) {
   std::uint32_t crc = 0xffffffffu;
   ssize_t got = 0;
   while ((got = ::read(file, piece.data(), piece.size())) > 0) {
-    crc = block_crc(std::string_view(piece).substr(0, static_cast<std::size_t>(got)), crc);
+    crc = drives::block_crc(std::string_view(piece).substr(0, static_cast<std::size_t>(got)), crc);
   }
   ::close(file);
   if (got < 0) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> crc_of_file(const std::string& path) {
 // Whether these are files of another time: RocksDB begins a MANIFEST each time it is opened for
 // writing, so CURRENT names one that is there and is not in the list.
 bool is_of_another_time(const Seal& seal, const std::string& metadata) {
-  const std::string current = read_file(metadata + "/CURRENT").value_or("");
+  const std::string current = drives::read_file(metadata + "/CURRENT").value_or("");
   const std::string manifest(trimmed(current));
   if (!manifest.starts_with(kManifest) || !current.ends_with('\n')) return false;
   if (std::ranges::find(seal.files, manifest, &SealedFile::name) != seal.files.end()) return false;
@@ -57,7 +57,7 @@ std::string seal_text(const Seal& seal) {
     text += fmt::format("{} {} {}\n", file.name, file.bytes,
                         file.crc ? fmt::format("{:08x}", *file.crc) : "-");
   }
-  return text + fmt::format("check {:08x}\n", block_crc(text, 0xffffffffu));
+  return text + fmt::format("check {:08x}\n", drives::block_crc(text, 0xffffffffu));
 }
 
 std::optional<Seal> seal_of(std::string_view text) {
@@ -85,7 +85,7 @@ std::optional<Seal> seal_of(std::string_view text) {
 
 std::vector<SealedFile> files_to_seal(const std::string& metadata,
                                       const std::vector<SealedFile>& before) {
-  const std::string current = read_file(metadata + "/CURRENT").value_or("");
+  const std::string current = drives::read_file(metadata + "/CURRENT").value_or("");
   const std::string manifest(trimmed(current));
   std::vector<SealedFile> files;
   std::uint64_t tables_left = kTableBytesMost;

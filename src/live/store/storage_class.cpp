@@ -38,7 +38,7 @@ std::string class_of_tier(std::string_view tier) {
   return at == kClasses.end() ? std::string() : std::string(at->name);
 }
 
-std::string tier_of(const Version& version) {
+std::string tier_of(const rows::Version& version) {
   if (!version.tier.empty()) return version.tier;
   return tier_of_class(version.storage_class).value_or("hot");
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "live/store/records.h"
+#include "live/rows/records.h"
 
 namespace orrery::store {
 
@@ -17,6 +17,6 @@ std::optional<std::string> tier_of_class(std::string_view storage_class);
 // The class that an object of this tier is shown with, where no rule gave another.
 std::string class_of_tier(std::string_view tier);
 // Where the copy lies that is read.
-std::string tier_of(const Version& version);
+std::string tier_of(const rows::Version& version);
 
 }  // namespace orrery::store

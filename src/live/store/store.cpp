@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "core/base/digest.h"
-#include "live/store/codec.h"
+#include "live/rows/codec.h"
 
 namespace orrery::store {
 namespace {
 
-const std::string kEpochRow = row::fact("epoch");
+const std::string kEpochRow = rows::row::fact("epoch");
 constexpr int kRunLooks = 1000;  // others that begin take a number by a commit each
 
 std::string read_key(const std::string& bucket, const std::string& key,
@@ -39,25 +39,25 @@ bool BlobPins::pinned(const std::string& blob) const {
 }
 
 void ReadTimes::note(const std::string& bucket, const std::string& key, const std::string& version,
-                     TimeMs now) {
+                     rows::TimeMs now) {
   const std::scoped_lock lock(mutex_);
   if (times_.size() >= kMost) times_.clear();  // they are hints
   times_[read_key(bucket, key, version)] = now;
 }
 
-TimeMs ReadTimes::last(const std::string& bucket, const std::string& key,
-                       const std::string& version) const {
+rows::TimeMs ReadTimes::last(const std::string& bucket, const std::string& key,
+                             const std::string& version) const {
   const std::scoped_lock lock(mutex_);
   const auto at = times_.find(read_key(bucket, key, version));
   return at == times_.end() ? 0 : at->second;
 }
 
 ObjectReader::ObjectReader(const StoreSetting& setting, BlobPins& pins,
-                           const std::vector<Extent>& extents, std::vector<Blob> blobs)
+                           const std::vector<rows::Extent>& extents, std::vector<rows::Blob> blobs)
     : pins_(pins) {
   std::uint64_t begin = 0;
   std::size_t at = 0;
-  for (const Extent& extent : extents) {
+  for (const rows::Extent& extent : extents) {
     const std::uint64_t end = begin + extent.size;
     if (!extent.blob.empty()) {
       pieces_.push_back({begin, end,
@@ -72,7 +72,7 @@ ObjectReader::~ObjectReader() {
   for (const Piece& piece : pieces_) pins_.unpin(piece.reader->blob().id);
 }
 
-Outcome<std::size_t> ObjectReader::read(std::uint64_t offset, std::span<char> into) {
+drives::Outcome<std::size_t> ObjectReader::read(std::uint64_t offset, std::span<char> into) {
   std::size_t got = 0;
   const auto after = [](std::uint64_t at, const Piece& piece) { return at < piece.end; };
   auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), offset, after);
@@ -98,7 +98,8 @@ bool ObjectReader::is_held() const {
                              [](const Piece& piece) { return !piece.reader->blob().held.empty(); });
 }
 
-Answer<void> check_condition(const WriteCondition& condition, const std::optional<Version>& head) {
+Answer<void> check_condition(const WriteCondition& condition,
+                             const std::optional<rows::Version>& head) {
   const bool there = head && !head->marker;
   const auto names = [&](const std::string& wanted) {
     return there && (wanted == "*" || wanted == head->etag || wanted == '"' + head->etag + '"');
@@ -112,7 +113,8 @@ Answer<void> check_condition(const WriteCondition& condition, const std::optiona
   return {};
 }
 
-Answer<void> check_unlocked(const Version& version, TimeMs now, bool bypass_governance) {
+Answer<void> check_unlocked(const rows::Version& version, rows::TimeMs now,
+                            bool bypass_governance) {
   if (version.legal_hold) return refused("AccessDenied", "The version is under legal hold.");
   if (version.retention.mode.empty() || version.retention.until_ms <= now) return {};
   if (version.retention.mode == "GOVERNANCE" && bypass_governance) return {};
@@ -122,7 +124,7 @@ Answer<void> check_unlocked(const Version& version, TimeMs now, bool bypass_gove
 Store::Store(StoreSetting setting) : setting_(std::move(setting)) {
   std::string drawn = setting_.random_bytes(4);
   drawn.resize(8, '\0');
-  first_blob_ = from_big_endian(drawn);
+  first_blob_ = rows::from_big_endian(drawn);
 }
 
 Answer<void> Store::open() {
@@ -130,14 +132,15 @@ Answer<void> Store::open() {
     const auto last = setting_.metadata.get(kEpochRow);
     if (!last) return refused(last.error());
     const std::uint64_t fresh =
-        std::max(*last ? from_big_endian(**last) : 0, setting_.run_after) + 1;
+        std::max(*last ? rows::from_big_endian(**last) : 0, setting_.run_after) + 1;
     // Held before it is written down: a run that has a row and is not held is one that died.
     const auto held = setting_.metadata.hold_run(fresh);
     if (!held) return refused(held.error());
     if (!*held) continue;
-    const auto done = setting_.metadata.commit(
-        {.expects = {{kEpochRow, *last}},
-         .changes = {{kEpochRow, big_endian(fresh)}, {row::epoch(fresh), big_endian(fresh)}}});
+    const auto done =
+        setting_.metadata.commit({.expects = {{kEpochRow, *last}},
+                                  .changes = {{kEpochRow, rows::big_endian(fresh)},
+                                              {rows::row::epoch(fresh), rows::big_endian(fresh)}}});
     if (!done) return refused(done.error());
     if (!*done) continue;
     epoch_ = fresh;
@@ -150,9 +153,9 @@ Answer<void> Store::renew() {
   const std::uint64_t run = epoch_;
   // Not ours to hold: the database has not seen yet that our connection before was lost.
   if (const auto held = setting_.metadata.hold_run(run); !held) return refused(held.error());
-  const auto row = setting_.metadata.get(row::epoch(run));
+  const auto row = setting_.metadata.get(rows::row::epoch(run));
   if (!row) return refused(row.error());
-  if (*row == big_endian(run)) return {};
+  if (*row == rows::big_endian(run)) return {};
   return open();
 }
 
@@ -160,22 +163,22 @@ std::uint64_t Store::fresh_revision(std::uint64_t last) const {
   return setting_.metadata.is_shared() ? std::max(last + 1, epoch_ << 16) : last + 1;
 }
 
-void Store::fence_run(Commit& commit, std::uint64_t run) const {
+void Store::fence_run(rows::Commit& commit, std::uint64_t run) const {
   if (!setting_.metadata.is_shared()) return;
-  commit.expects.push_back({row::epoch(run), big_endian(run)});
+  commit.expects.push_back({rows::row::epoch(run), rows::big_endian(run)});
 }
 
-void Store::fence(Commit& commit, const std::vector<Blob>& fresh) const {
+void Store::fence(rows::Commit& commit, const std::vector<rows::Blob>& fresh) const {
   std::set<std::uint64_t> runs;
-  for (const Blob& blob : fresh) runs.insert(run_of(blob.id));
+  for (const rows::Blob& blob : fresh) runs.insert(run_of(blob.id));
   for (const std::uint64_t run : runs) fence_run(commit, run);
 }
 
 // A commit that was not taken because its run was given up never will be.
-Answer<void> Store::check_running(const std::vector<Blob>& fresh) {
-  Commit fenced;
+Answer<void> Store::check_running(const std::vector<rows::Blob>& fresh) {
+  rows::Commit fenced;
   fence(fenced, fresh);
-  for (const RowChange& expected : fenced.expects) {
+  for (const rows::RowChange& expected : fenced.expects) {
     const auto row = setting_.metadata.get(expected.key);
     if (!row) return refused(row.error());
     if (*row != expected.value) {
@@ -216,7 +219,7 @@ BlobWriter Store::writer(std::string_view storage_class, std::uint64_t expected)
   return made;
 }
 
-void Store::forget(const Blob& blob) {
+void Store::forget(const rows::Blob& blob) {
   for (std::size_t i = 0; i < blob.shards.size(); ++i) {
     const auto drive = setting_.drives.find(blob.shards[i].drive);
     if (drive == setting_.drives.end() || !drive->second) continue;
@@ -225,15 +228,16 @@ void Store::forget(const Blob& blob) {
   }
 }
 
-Answer<std::vector<Blob>> Store::blobs_of(const std::vector<Extent>& extents, bool pass_over) {
-  std::vector<Blob> blobs;
-  for (const Extent& extent : extents) {
+Answer<std::vector<rows::Blob>> Store::blobs_of(const std::vector<rows::Extent>& extents,
+                                                bool pass_over) {
+  std::vector<rows::Blob> blobs;
+  for (const rows::Extent& extent : extents) {
     if (extent.blob.empty()) continue;
-    const auto found = setting_.metadata.get(row::blob(extent.blob));
+    const auto found = setting_.metadata.get(rows::row::blob(extent.blob));
     if (!found) return refused(found.error());
     if (!*found && pass_over) continue;
     if (!*found) return refused(std::string(kRowChanged));
-    auto blob = decode_blob(**found);
+    auto blob = rows::decode_blob(**found);
     if (!blob) return refused("InternalError", "the row of blob " + extent.blob + " is unreadable");
     blobs.push_back(std::move(*blob));
   }
@@ -245,11 +249,11 @@ Answer<Store::Viewed> Store::view(std::string_view name, std::string_view key) {
   KeyView& view = viewed.view;
   view.bucket = name;
   view.key = key;
-  view.bucket_row.key = row::bucket(name);
-  view.head_row.key = row::object(name, key);
+  view.bucket_row.key = rows::row::bucket(name);
+  view.head_row.key = rows::row::object(name, key);
   const auto bucket_row = setting_.metadata.get(view.bucket_row.key);
   if (!bucket_row) return refused(bucket_row.error());
-  auto bucket = *bucket_row ? decode_bucket(**bucket_row) : std::nullopt;
+  auto bucket = *bucket_row ? rows::decode_bucket(**bucket_row) : std::nullopt;
   if (!bucket) return refused("NoSuchBucket");
   viewed.bucket = std::move(*bucket);
   view.bucket_row.value = *bucket_row;
@@ -257,19 +261,19 @@ Answer<Store::Viewed> Store::view(std::string_view name, std::string_view key) {
   if (!head) return refused(head.error());
   view.head_row.value = std::move(*head);
   if (!view.head_row.value) return viewed;
-  view.head = decode_version(*view.head_row.value);
+  view.head = rows::decode_version(*view.head_row.value);
   if (!view.head) return refused("InternalError", "the row of a version is unreadable");
   return viewed;
 }
 
 Answer<void> Store::fill_next(KeyView& view) {
-  const std::string from = row::versions(view.bucket, view.key);
+  const std::string from = rows::row::versions(view.bucket, view.key);
   const auto cursor = setting_.metadata.cursor();
   cursor->seek(from);
   if (auto state = cursor->state(); !state) return refused(state.error());
   view.next.reset();
   if (!cursor->valid() || !cursor->key().starts_with(from)) return {};
-  auto version = decode_version(cursor->value());
+  auto version = rows::decode_version(cursor->value());
   if (!version) return refused("InternalError", "the row of a version is unreadable");
   view.next =
       ReadVersion{std::move(*version), {std::string(cursor->key()), std::string(cursor->value())}};
@@ -284,10 +288,10 @@ Answer<void> Store::fill_null(KeyView& view) {
 }
 
 Answer<std::optional<ReadVersion>> Store::old_version(const KeyView& view, std::string_view id) {
-  const std::string from = row::versions(view.bucket, view.key);
+  const std::string from = rows::row::versions(view.bucket, view.key);
   const auto cursor = setting_.metadata.cursor();
   for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
-    auto version = decode_version(cursor->value());
+    auto version = rows::decode_version(cursor->value());
     if (!version || version->id != id) continue;
     return ReadVersion{std::move(*version),
                        {std::string(cursor->key()), std::string(cursor->value())}};
@@ -296,8 +300,8 @@ Answer<std::optional<ReadVersion>> Store::old_version(const KeyView& view, std::
   return std::nullopt;
 }
 
-Answer<Version> Store::find(std::string_view bucket, std::string_view key,
-                            const std::optional<std::string>& version_id) {
+Answer<rows::Version> Store::find(std::string_view bucket, std::string_view key,
+                                  const std::optional<std::string>& version_id) {
   auto viewed = view(bucket, key);
   if (!viewed) return std::unexpected(viewed.error());
   const auto& head = viewed->view.head;
@@ -312,9 +316,9 @@ Answer<Version> Store::find(std::string_view bucket, std::string_view key,
   return std::move((*old)->version);
 }
 
-Answer<OpenedObject> Store::open_object(std::string_view bucket, std::string_view key,
-                                        const std::optional<std::string>& version_id,
-                                        const std::function<Answer<void>(const Version&)>& accept) {
+Answer<OpenedObject> Store::open_object(
+    std::string_view bucket, std::string_view key, const std::optional<std::string>& version_id,
+    const std::function<Answer<void>(const rows::Version&)>& accept) {
   for (int look = 0; look < kLooks; ++look) {
     auto version = find(bucket, key, version_id);
     if (!version) return std::unexpected(version.error());
@@ -326,10 +330,11 @@ Answer<OpenedObject> Store::open_object(std::string_view bucket, std::string_vie
   return refused("InternalError", "a blob of the version has no row");
 }
 
-Answer<std::unique_ptr<ObjectReader>> Store::open_extents(const std::vector<Extent>& extents) {
+Answer<std::unique_ptr<ObjectReader>> Store::open_extents(
+    const std::vector<rows::Extent>& extents) {
   // Pinned before they are looked up: a blob that is found then cannot be collected.
   const auto pinned = [&](bool on) {
-    for (const Extent& extent : extents) {
+    for (const rows::Extent& extent : extents) {
       if (extent.blob.empty()) continue;
       on ? pins_.pin(extent.blob) : pins_.unpin(extent.blob);
     }
@@ -341,35 +346,35 @@ Answer<std::unique_ptr<ObjectReader>> Store::open_extents(const std::vector<Exte
   return std::unexpected(blobs.error());
 }
 
-void Store::count(const std::string& bucket, const Version& version, int sign) {
+void Store::count(const std::string& bucket, const rows::Version& version, int sign) {
   if (version.marker) return;
   usage_.add(bucket, sign * static_cast<std::int64_t>(version.size), sign);
 }
 
-Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
-                                              const std::vector<Blob>& blobs, const Commit& besides,
-                                              bool pass_over) {
-  const Versioning versioning = viewed.bucket.versioning;
-  if (versioning == Versioning::suspended) {
+Answer<std::optional<rows::Version>> Store::try_put(Viewed viewed, rows::Version fresh,
+                                                    const std::vector<rows::Blob>& blobs,
+                                                    const rows::Commit& besides, bool pass_over) {
+  const rows::Versioning versioning = viewed.bucket.versioning;
+  if (versioning == rows::Versioning::suspended) {
     if (auto good = fill_null(viewed.view); !good) return std::unexpected(good.error());
   }
   // Later than the one it follows, though another clock made that: this one may have been set back.
   fresh.stamp = std::max(fresh_stamp(), viewed.view.head ? viewed.view.head->stamp + 1 : 0);
-  fresh.id = versioning == Versioning::on
+  fresh.id = versioning == rows::Versioning::on
                  ? fmt::format("{:016x}{}", fresh.stamp, to_hex(setting_.random_bytes(8)))
                  : "null";
   fresh.modified_ms = setting_.now_ms();
-  std::vector<Blob> gone;
+  std::vector<rows::Blob> gone;
   const auto old = replaced_by_put(viewed.view, versioning);
   if (old) {
-    auto found = blobs_of(all_extents(*old), pass_over);
+    auto found = blobs_of(rows::all_extents(*old), pass_over);
     if (!found) {
       if (is_changed(found.error())) return std::nullopt;
       return std::unexpected(found.error());
     }
     gone = std::move(*found);
   }
-  Commit commit = put_commit(viewed.view, versioning, fresh, blobs, gone);
+  rows::Commit commit = put_commit(viewed.view, versioning, fresh, blobs, gone);
   commit.expects.insert(commit.expects.end(), besides.expects.begin(), besides.expects.end());
   commit.changes.insert(commit.changes.end(), besides.changes.begin(), besides.changes.end());
   commit.durable = besides.durable;
@@ -382,9 +387,11 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
   return fresh;
 }
 
-Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, const Version& fresh,
-                                const std::vector<Blob>& blobs, const WriteCondition& condition,
-                                const std::function<Answer<Commit>()>& besides) {
+Answer<rows::Version> Store::put_with(std::string_view bucket, std::string_view key,
+                                      const rows::Version& fresh,
+                                      const std::vector<rows::Blob>& blobs,
+                                      const WriteCondition& condition,
+                                      const std::function<Answer<rows::Commit>()>& besides) {
   for (int look = 0;; ++look) {
     auto viewed = view(bucket, key);
     if (!viewed) return std::unexpected(viewed.error());
@@ -401,18 +408,19 @@ Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, c
   }
 }
 
-Answer<Version> Store::put(std::string_view bucket, std::string_view key, const Version& fresh,
-                           const std::vector<Blob>& blobs, const WriteCondition& condition) {
+Answer<rows::Version> Store::put(std::string_view bucket, std::string_view key,
+                                 const rows::Version& fresh, const std::vector<rows::Blob>& blobs,
+                                 const WriteCondition& condition) {
   if (auto room = check_room(); !room) return std::unexpected(room.error());
-  return put_with(bucket, key, fresh, blobs, condition, [] { return Commit{}; });
+  return put_with(bucket, key, fresh, blobs, condition, [] { return rows::Commit{}; });
 }
 
 Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Removal& removal,
                                                  bool pass_over) {
   KeyView view = viewed.view;
-  const bool marks = !removal.version_id && viewed.bucket.versioning != Versioning::off;
+  const bool marks = !removal.version_id && viewed.bucket.versioning != rows::Versioning::off;
   if (marks) {
-    auto put = try_put(viewed, Version{.marker = true, .owner = viewed.bucket.owner}, {},
+    auto put = try_put(viewed, rows::Version{.marker = true, .owner = viewed.bucket.owner}, {},
                        {.durable = removal.durable}, pass_over);
     if (!put) return std::unexpected(put.error());
     if (!*put) return std::nullopt;
@@ -426,18 +434,19 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
     old = std::move(*found);
   }
   if (!newest && !old) return Removed{removal.version_id.value_or(""), false};  // gone already
-  const Version& gone = newest ? *view.head : old->version;
+  const rows::Version& gone = newest ? *view.head : old->version;
   if (removal.only && !removal.only(gone)) return Removed{};
   if (auto free = check_unlocked(gone, setting_.now_ms(), removal.bypass_governance); !free) {
     return std::unexpected(free.error());
   }
-  auto blobs = blobs_of(all_extents(gone), pass_over);
+  auto blobs = blobs_of(rows::all_extents(gone), pass_over);
   if (!blobs && is_changed(blobs.error())) return std::nullopt;
   if (!blobs) return std::unexpected(blobs.error());
-  if (newest && viewed.bucket.versioning != Versioning::off) {
+  if (newest && viewed.bucket.versioning != rows::Versioning::off) {
     if (auto good = fill_next(view); !good) return std::unexpected(good.error());
   }
-  Commit commit = newest ? remove_head_commit(view, *blobs) : remove_old_commit(view, *old, *blobs);
+  rows::Commit commit =
+      newest ? remove_head_commit(view, *blobs) : remove_old_commit(view, *old, *blobs);
   commit.durable = removal.durable;
   const auto done = setting_.metadata.commit(commit);
   if (!done) return refused(done.error());
@@ -471,26 +480,27 @@ Answer<std::optional<ReadVersion>> Store::named_version(const KeyView& view,
   return old_version(view, *id);
 }
 
-Answer<Version> Store::change_version(std::string_view bucket, std::string_view key,
-                                      const std::optional<std::string>& version_id,
-                                      const std::function<Answer<void>(Version&)>& change,
-                                      const std::vector<Blob>& fresh) {
+Answer<rows::Version> Store::change_version(
+    std::string_view bucket, std::string_view key, const std::optional<std::string>& version_id,
+    const std::function<Answer<void>(rows::Version&)>& change,
+    const std::vector<rows::Blob>& fresh) {
   for (int look = 0;; ++look) {
     auto viewed = view(bucket, key);
     if (!viewed) return std::unexpected(viewed.error());
     auto found = named_version(viewed->view, version_id);
     if (!found) return std::unexpected(found.error());
     if (!*found) return refused(version_id ? "NoSuchVersion" : "NoSuchKey");
-    Version& version = (*found)->version;
+    rows::Version& version = (*found)->version;
     if (version.marker) return refused(version_id ? "MethodNotAllowed" : "NoSuchKey");
-    std::vector<Extent> gone = all_extents(version);
+    std::vector<rows::Extent> gone = rows::all_extents(version);
     if (auto good = change(version); !good) return std::unexpected(good.error());
-    for (const Extent& kept : all_extents(version)) {
-      std::erase_if(gone, [&](const Extent& extent) { return extent.blob == kept.blob; });
+    for (const rows::Extent& kept : rows::all_extents(version)) {
+      std::erase_if(gone, [&](const rows::Extent& extent) { return extent.blob == kept.blob; });
     }
-    Commit commit{.expects = {viewed->view.bucket_row, (*found)->row},
-                  .changes = {{(*found)->row.key, encode(version)}}};
-    for (const Blob& blob : fresh) commit.changes.push_back({row::blob(blob.id), encode(blob)});
+    rows::Commit commit{.expects = {viewed->view.bucket_row, (*found)->row},
+                        .changes = {{(*found)->row.key, rows::encode(version)}}};
+    for (const rows::Blob& blob : fresh)
+      commit.changes.push_back({rows::row::blob(blob.id), rows::encode(blob)});
     const auto blobs = blobs_of(gone, look >= kLooks);
     if (!blobs && is_changed(blobs.error())) continue;
     if (!blobs) return std::unexpected(blobs.error());

@@ -23,20 +23,20 @@ namespace orrery::store {
 inline constexpr std::string_view kRowChanged = "RowChanged";
 inline constexpr int kLooks = 20;
 
-using ClockMs = std::function<TimeMs()>;
+using ClockMs = std::function<rows::TimeMs()>;
 
 struct StoreSetting {
-  Metadata& metadata;
+  rows::Metadata& metadata;
   DriveSet drives = {};
   std::vector<Tier> tiers = {};  // the first takes what names no storage class
   ClockMs now_ms;
   std::function<std::string(std::size_t)> random_bytes;
   KeyRing keys = {};
-  Hedger* hedger = nullptr;  // of reads of objects
+  drives::Hedger* hedger = nullptr;  // of reads of objects
   // So long what was removed stays where others share the metadata: this run does not know what
   // they read. A file that is open can be read though it is removed, so only an object in many
   // parts may be cut off, by a reader who takes longer. 0: there are no others now.
-  TimeMs shared_grace_ms = 600'000;
+  rows::TimeMs shared_grace_ms = 600'000;
   // The number of this run is higher than this one: drives have seen it, though the metadata may
   // have lost it.
   std::uint64_t run_after = 0;
@@ -68,13 +68,14 @@ class BlobPins {
 class ReadTimes {
  public:
   void note(const std::string& bucket, const std::string& key, const std::string& version,
-            TimeMs now);
-  TimeMs last(const std::string& bucket, const std::string& key, const std::string& version) const;
+            rows::TimeMs now);
+  rows::TimeMs last(const std::string& bucket, const std::string& key,
+                    const std::string& version) const;
 
  private:
   static constexpr std::size_t kMost = 100'000;
   mutable std::mutex mutex_;
-  std::map<std::string, TimeMs> times_;
+  std::map<std::string, rows::TimeMs> times_;
 };
 
 // What each bucket holds, counted as it changes and once at the start (measure()).
@@ -97,13 +98,13 @@ class Usage {
 // Reads a version of an object from any offset; keeps its blobs until it ends.
 class ObjectReader {
  public:
-  ObjectReader(const StoreSetting& setting, BlobPins& pins, const std::vector<Extent>& extents,
-               std::vector<Blob> blobs);
+  ObjectReader(const StoreSetting& setting, BlobPins& pins,
+               const std::vector<rows::Extent>& extents, std::vector<rows::Blob> blobs);
   ~ObjectReader();
   ObjectReader(const ObjectReader&) = delete;
   ObjectReader& operator=(const ObjectReader&) = delete;
 
-  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
+  drives::Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
   std::vector<std::string> damaged() const;  // blobs of which a shard was lost or wrong
   bool is_held() const;                      // all of it stands in the metadata: no drive is read
 
@@ -118,7 +119,7 @@ class ObjectReader {
 };
 
 struct OpenedObject {
-  Version version;
+  rows::Version version;
   std::unique_ptr<ObjectReader> reader;
 };
 
@@ -128,7 +129,8 @@ struct WriteCondition {
   std::string if_match = {};
   std::string if_none_match = {};
 };
-Answer<void> check_condition(const WriteCondition& condition, const std::optional<Version>& head);
+Answer<void> check_condition(const WriteCondition& condition,
+                             const std::optional<rows::Version>& head);
 
 struct Removal {
   std::optional<std::string> version_id = {};
@@ -136,7 +138,7 @@ struct Removal {
   WriteCondition condition = {};
   bool durable = true;  // else once the metadata are flushed
   // Says no where the version that would go is not the one that is meant (a lifecycle rule's).
-  std::function<bool(const Version&)> only = nullptr;
+  std::function<bool(const rows::Version&)> only = nullptr;
 };
 struct Removed {
   std::string version_id;  // of the marker put, or of the version removed
@@ -153,42 +155,44 @@ class Store {
   Answer<void> renew();
   // Where others share the metadata: the commit stands only while the run that wrote the files it
   // names anew has not been given up, for then they are swept.
-  void fence(Commit& commit, const std::vector<Blob>& fresh) const;
-  void fence_run(Commit& commit, std::uint64_t run) const;
+  void fence(rows::Commit& commit, const std::vector<rows::Blob>& fresh) const;
+  void fence_run(rows::Commit& commit, std::uint64_t run) const;
 
-  Answer<Bucket> bucket(std::string_view name);
-  Answer<void> make_bucket(const Bucket& bucket);
+  Answer<rows::Bucket> bucket(std::string_view name);
+  Answer<void> make_bucket(const rows::Bucket& bucket);
   Answer<void> change_bucket(std::string_view name,
-                             const std::function<Answer<void>(Bucket&)>& change);
+                             const std::function<Answer<void>(rows::Bucket&)>& change);
   Answer<void> remove_bucket(std::string_view name);
-  Answer<std::vector<Bucket>> buckets(std::string_view owner);
+  Answer<std::vector<rows::Bucket>> buckets(std::string_view owner);
 
   // The newest version, or the one of that id. A marker is found too.
-  Answer<Version> find(std::string_view bucket, std::string_view key,
-                       const std::optional<std::string>& version_id);
+  Answer<rows::Version> find(std::string_view bucket, std::string_view key,
+                             const std::optional<std::string>& version_id);
   // Finds and opens it; `accept` may refuse the version that was found.
   Answer<OpenedObject> open_object(std::string_view bucket, std::string_view key,
                                    const std::optional<std::string>& version_id,
-                                   const std::function<Answer<void>(const Version&)>& accept);
+                                   const std::function<Answer<void>(const rows::Version&)>& accept);
   // Reads these extents of a version, whichever of its copies they are.
-  Answer<std::unique_ptr<ObjectReader>> open_extents(const std::vector<Extent>& extents);
+  Answer<std::unique_ptr<ObjectReader>> open_extents(const std::vector<rows::Extent>& extents);
   // Gives the version as it stands: stamp, id, time and default retention are set here.
-  Answer<Version> put(std::string_view bucket, std::string_view key, const Version& fresh,
-                      const std::vector<Blob>& blobs, const WriteCondition& condition = {});
+  Answer<rows::Version> put(std::string_view bucket, std::string_view key,
+                            const rows::Version& fresh, const std::vector<rows::Blob>& blobs,
+                            const WriteCondition& condition = {});
   Answer<Removed> remove(std::string_view bucket, std::string_view key, const Removal& removal);
   // Blobs that the version names no more are discarded; `fresh` are those it names anew.
-  Answer<Version> change_version(std::string_view bucket, std::string_view key,
-                                 const std::optional<std::string>& version_id,
-                                 const std::function<Answer<void>(Version&)>& change,
-                                 const std::vector<Blob>& fresh = {});
+  Answer<rows::Version> change_version(std::string_view bucket, std::string_view key,
+                                       const std::optional<std::string>& version_id,
+                                       const std::function<Answer<void>(rows::Version&)>& change,
+                                       const std::vector<rows::Blob>& fresh = {});
 
-  Answer<std::string> begin_upload(Upload upload);
-  Answer<Upload> upload(std::string_view bucket, std::string_view key, std::string_view id);
-  Answer<void> put_part(const Upload& upload, const Part& part, const std::optional<Blob>& blob);
-  Answer<std::vector<Part>> parts(std::string_view upload);
+  Answer<std::string> begin_upload(rows::Upload upload);
+  Answer<rows::Upload> upload(std::string_view bucket, std::string_view key, std::string_view id);
+  Answer<void> put_part(const rows::Upload& upload, const rows::Part& part,
+                        const std::optional<rows::Blob>& blob);
+  Answer<std::vector<rows::Part>> parts(std::string_view upload);
   // `version` has the extents of the parts that were chosen; the others are discarded.
-  Answer<Version> complete_upload(const Upload& upload, const Version& version,
-                                  const WriteCondition& condition);
+  Answer<rows::Version> complete_upload(const rows::Upload& upload, const rows::Version& version,
+                                        const WriteCondition& condition);
   Answer<void> abort_upload(std::string_view bucket, std::string_view key, std::string_view id);
 
   // A blob to be written into the tier of a storage class; the first tier where there is none.
@@ -196,11 +200,11 @@ class Store {
   BlobWriter writer(std::string_view storage_class, std::uint64_t expected = 0);
   bool has_tier(std::string_view storage_class) const;
   // Removes what an unfinished writer wrote.
-  void forget(const Blob& blob);
+  void forget(const rows::Blob& blob);
   // Removes the shards of garbage that nobody reads; gives how many blobs went.
   Answer<std::size_t> collect();
 
-  Metadata& metadata() { return setting_.metadata; }
+  rows::Metadata& metadata() { return setting_.metadata; }
   const StoreSetting& setting() const { return setting_; }
   std::uint64_t epoch() const { return epoch_; }
   // Of a shard that is written anew, after this one; no two gateways write the same.
@@ -211,19 +215,20 @@ class Store {
   // Counts what the buckets hold: before anything is asked, and now and then where others change
   // it.
   Answer<void> measure();
-  TimeMs now_ms() const { return setting_.now_ms(); }
+  rows::TimeMs now_ms() const { return setting_.now_ms(); }
   std::string fresh_id();  // 32 hexadecimal digits
   // The records of the blobs of a version; kRowChanged where one has none, because the version was
   // replaced meanwhile. Who has looked often enough passes over it: then the row is lost.
-  Answer<std::vector<Blob>> blobs_of(const std::vector<Extent>& extents, bool pass_over = false);
+  Answer<std::vector<rows::Blob>> blobs_of(const std::vector<rows::Extent>& extents,
+                                           bool pass_over = false);
 
  private:
   struct Viewed {
-    Bucket bucket;
+    rows::Bucket bucket;
     KeyView view;
   };
   Answer<Viewed> view(std::string_view bucket, std::string_view key);
-  Answer<void> check_running(const std::vector<Blob>& fresh);
+  Answer<void> check_running(const std::vector<rows::Blob>& fresh);
   Answer<void> check_room() const;
   bool is_ripe(const std::string& garbage);
   Answer<void> abort_uploads(std::string_view bucket);
@@ -234,14 +239,15 @@ class Store {
                                                    const std::optional<std::string>& id);
   Answer<std::optional<Removed>> try_remove(const Viewed& viewed, const Removal& removal,
                                             bool pass_over);
-  Answer<std::optional<Version>> try_put(Viewed viewed, Version fresh,
-                                         const std::vector<Blob>& blobs, const Commit& besides,
-                                         bool pass_over);
-  Answer<Version> put_with(std::string_view bucket, std::string_view key, const Version& fresh,
-                           const std::vector<Blob>& blobs, const WriteCondition& condition,
-                           const std::function<Answer<Commit>()>& besides);
+  Answer<std::optional<rows::Version>> try_put(Viewed viewed, rows::Version fresh,
+                                               const std::vector<rows::Blob>& blobs,
+                                               const rows::Commit& besides, bool pass_over);
+  Answer<rows::Version> put_with(std::string_view bucket, std::string_view key,
+                                 const rows::Version& fresh, const std::vector<rows::Blob>& blobs,
+                                 const WriteCondition& condition,
+                                 const std::function<Answer<rows::Commit>()>& besides);
   std::uint64_t fresh_stamp();
-  void count(const std::string& bucket, const Version& version, int sign);
+  void count(const std::string& bucket, const rows::Version& version, int sign);
 
   StoreSetting setting_;
   BlobPins pins_;
@@ -251,11 +257,11 @@ class Store {
   std::uint64_t first_blob_ = 0;  // drawn: names are not used again, whatever happens to the rows
   std::atomic<std::uint64_t> blobs_made_ = 0;
   std::atomic<std::uint64_t> last_stamp_ = 0;
-  std::map<std::string, TimeMs> garbage_seen_;  // of collect()
+  std::map<std::string, rows::TimeMs> garbage_seen_;  // of collect()
   std::string garbage_after_;
 };
 
 // Why a version may not be removed or replaced now: under legal hold, or retained.
-Answer<void> check_unlocked(const Version& version, TimeMs now, bool bypass_governance);
+Answer<void> check_unlocked(const rows::Version& version, rows::TimeMs now, bool bypass_governance);
 
 }  // namespace orrery::store

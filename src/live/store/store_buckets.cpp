@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kCollectMax = 500;
 constexpr std::size_t kLookedAtMax = 1000;  // of rows that must wait, in one call
 
-Answer<bool> any_row(Metadata& metadata, const std::string& from) {
+Answer<bool> any_row(rows::Metadata& metadata, const std::string& from) {
   const auto cursor = metadata.cursor();
   cursor->seek(from);
   if (auto state = cursor->state(); !state) return refused(state.error());
@@ -19,19 +19,19 @@ Answer<bool> any_row(Metadata& metadata, const std::string& from) {
 
 }  // namespace
 
-Answer<Bucket> Store::bucket(std::string_view name) {
-  const auto found = setting_.metadata.get(row::bucket(name));
+Answer<rows::Bucket> Store::bucket(std::string_view name) {
+  const auto found = setting_.metadata.get(rows::row::bucket(name));
   if (!found) return refused(found.error());
-  auto bucket = *found ? decode_bucket(**found) : std::nullopt;
+  auto bucket = *found ? rows::decode_bucket(**found) : std::nullopt;
   if (!bucket) return refused("NoSuchBucket");
   return std::move(*bucket);
 }
 
-Answer<void> Store::make_bucket(const Bucket& wanted) {
+Answer<void> Store::make_bucket(const rows::Bucket& wanted) {
   if (auto room = check_room(); !room) return room;
-  const std::string key = row::bucket(wanted.name);
+  const std::string key = rows::row::bucket(wanted.name);
   const auto done = setting_.metadata.commit(
-      {.expects = {{key, std::nullopt}}, .changes = {{key, encode(wanted)}}});
+      {.expects = {{key, std::nullopt}}, .changes = {{key, rows::encode(wanted)}}});
   if (!done) return refused(done.error());
   if (*done) return {};
   const auto found = bucket(wanted.name);
@@ -40,15 +40,16 @@ Answer<void> Store::make_bucket(const Bucket& wanted) {
 }
 
 Answer<void> Store::change_bucket(std::string_view name,
-                                  const std::function<Answer<void>(Bucket&)>& change) {
+                                  const std::function<Answer<void>(rows::Bucket&)>& change) {
   while (true) {
-    const auto found = setting_.metadata.get(row::bucket(name));
+    const auto found = setting_.metadata.get(rows::row::bucket(name));
     if (!found) return refused(found.error());
-    auto bucket = *found ? decode_bucket(**found) : std::nullopt;
+    auto bucket = *found ? rows::decode_bucket(**found) : std::nullopt;
     if (!bucket) return refused("NoSuchBucket");
     if (auto good = change(*bucket); !good) return good;
-    const auto done = setting_.metadata.commit({.expects = {{row::bucket(name), *found}},
-                                                .changes = {{row::bucket(name), encode(*bucket)}}});
+    const auto done =
+        setting_.metadata.commit({.expects = {{rows::row::bucket(name), *found}},
+                                  .changes = {{rows::row::bucket(name), rows::encode(*bucket)}}});
     if (!done) return refused(done.error());
     if (*done) return {};
   }
@@ -58,83 +59,86 @@ Answer<void> Store::change_bucket(std::string_view name,
 // that is seen by the look for objects, and whoever comes after reads the row anew.
 Answer<void> Store::remove_bucket(std::string_view name) {
   const std::string mark = fresh_id();
-  const auto set_mark = [&](Bucket& bucket) -> Answer<void> {
+  const auto set_mark = [&](rows::Bucket& bucket) -> Answer<void> {
     std::erase_if(bucket.documents, [](const auto& d) { return d.first == "removing"; });
     bucket.documents.emplace_back("removing", mark);
     return {};
   };
   if (auto marked = change_bucket(name, set_mark); !marked) return marked;
-  const auto any = any_row(setting_.metadata, row::objects(name));
+  const auto any = any_row(setting_.metadata, rows::row::objects(name));
   if (!any) return std::unexpected(any.error());
   if (*any) return refused("BucketNotEmpty");
   if (auto aborted = abort_uploads(name); !aborted) return aborted;
-  const auto found = setting_.metadata.get(row::bucket(name));
+  const auto found = setting_.metadata.get(rows::row::bucket(name));
   if (!found) return refused(found.error());
-  const auto now = *found ? decode_bucket(**found) : std::nullopt;
+  const auto now = *found ? rows::decode_bucket(**found) : std::nullopt;
   if (!now) return refused("NoSuchBucket");
   if (net::header_of(now->documents, "removing") != mark) return refused("ServiceUnavailable");
-  const auto done = setting_.metadata.commit(
-      {.expects = {{row::bucket(name), *found}}, .changes = {{row::bucket(name), std::nullopt}}});
+  const auto done =
+      setting_.metadata.commit({.expects = {{rows::row::bucket(name), *found}},
+                                .changes = {{rows::row::bucket(name), std::nullopt}}});
   if (!done) return refused(done.error());
   if (!*done) return refused("ServiceUnavailable");
   return {};
 }
 
-Answer<std::vector<Bucket>> Store::buckets(std::string_view owner) {
-  std::vector<Bucket> all;
-  const std::string from = row::bucket("");
+Answer<std::vector<rows::Bucket>> Store::buckets(std::string_view owner) {
+  std::vector<rows::Bucket> all;
+  const std::string from = rows::row::bucket("");
   const auto cursor = setting_.metadata.cursor();
   for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
-    auto bucket = decode_bucket(cursor->value());
+    auto bucket = rows::decode_bucket(cursor->value());
     if (bucket && (owner.empty() || bucket->owner == owner)) all.push_back(std::move(*bucket));
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
   return all;
 }
 
-Answer<std::string> Store::begin_upload(Upload upload) {
+Answer<std::string> Store::begin_upload(rows::Upload upload) {
   if (auto room = check_room(); !room) return std::unexpected(room.error());
   upload.id = fresh_id();
   upload.started_ms = setting_.now_ms();
   while (true) {
-    const auto bucket_row = setting_.metadata.get(row::bucket(upload.bucket));
+    const auto bucket_row = setting_.metadata.get(rows::row::bucket(upload.bucket));
     if (!bucket_row) return refused(bucket_row.error());
     if (!*bucket_row) return refused("NoSuchBucket");
     const auto done = setting_.metadata.commit(
-        {.expects = {{row::bucket(upload.bucket), *bucket_row}},
-         .changes = {{row::upload(upload.bucket, upload.key, upload.id), encode(upload)}}});
+        {.expects = {{rows::row::bucket(upload.bucket), *bucket_row}},
+         .changes = {
+             {rows::row::upload(upload.bucket, upload.key, upload.id), rows::encode(upload)}}});
     if (!done) return refused(done.error());
     if (*done) return upload.id;
   }
 }
 
-Answer<Upload> Store::upload(std::string_view bucket, std::string_view key, std::string_view id) {
-  const auto found = setting_.metadata.get(row::upload(bucket, key, id));
+Answer<rows::Upload> Store::upload(std::string_view bucket, std::string_view key,
+                                   std::string_view id) {
+  const auto found = setting_.metadata.get(rows::row::upload(bucket, key, id));
   if (!found) return refused(found.error());
-  auto upload = *found ? decode_upload(**found) : std::nullopt;
+  auto upload = *found ? rows::decode_upload(**found) : std::nullopt;
   if (!upload) return refused("NoSuchUpload");
   return std::move(*upload);
 }
 
-Answer<void> Store::put_part(const Upload& upload, const Part& part,
-                             const std::optional<Blob>& blob) {
+Answer<void> Store::put_part(const rows::Upload& upload, const rows::Part& part,
+                             const std::optional<rows::Blob>& blob) {
   if (auto room = check_room(); !room) return room;
-  const std::string upload_row = row::upload(upload.bucket, upload.key, upload.id);
-  const std::string part_row = row::part(upload.id, part.number);
+  const std::string upload_row = rows::row::upload(upload.bucket, upload.key, upload.id);
+  const std::string part_row = rows::row::part(upload.id, part.number);
   for (int look = 0;; ++look) {
     const auto before = setting_.metadata.get(part_row);
     if (!before) return refused(before.error());
-    Commit commit{.expects = {{upload_row, encode(upload)}, {part_row, *before}},
-                  .changes = {{part_row, encode(part)}}};
-    const auto old = *before ? decode_part(**before) : std::nullopt;
+    rows::Commit commit{.expects = {{upload_row, rows::encode(upload)}, {part_row, *before}},
+                        .changes = {{part_row, rows::encode(part)}}};
+    const auto old = *before ? rows::decode_part(**before) : std::nullopt;
     if (old) {
       const auto gone = blobs_of({old->extent}, look >= kLooks);
       if (!gone && gone.error().code == kRowChanged) continue;
       if (!gone) return std::unexpected(gone.error());
       discard(commit, *gone);
     }
-    if (blob) commit.changes.push_back({row::blob(blob->id), encode(*blob)});
-    const std::vector<Blob> fresh(blob ? 1 : 0, blob.value_or(Blob{}));
+    if (blob) commit.changes.push_back({rows::row::blob(blob->id), rows::encode(*blob)});
+    const std::vector<rows::Blob> fresh(blob ? 1 : 0, blob.value_or(rows::Blob{}));
     fence(commit, fresh);
     const auto done = setting_.metadata.commit(commit);
     if (!done) return undecided(done.error());
@@ -149,27 +153,28 @@ Answer<void> Store::put_part(const Upload& upload, const Part& part,
   }
 }
 
-Answer<std::vector<Part>> Store::parts(std::string_view upload) {
-  std::vector<Part> all;
-  const std::string from = row::parts(upload);
+Answer<std::vector<rows::Part>> Store::parts(std::string_view upload) {
+  std::vector<rows::Part> all;
+  const std::string from = rows::row::parts(upload);
   const auto cursor = setting_.metadata.cursor();
   for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
-    auto part = decode_part(cursor->value());
+    auto part = rows::decode_part(cursor->value());
     if (part) all.push_back(std::move(*part));
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
   return all;
 }
 
-Answer<Version> Store::complete_upload(const Upload& upload, const Version& version,
-                                       const WriteCondition& condition) {
+Answer<rows::Version> Store::complete_upload(const rows::Upload& upload,
+                                             const rows::Version& version,
+                                             const WriteCondition& condition) {
   std::set<std::string> kept;
-  for (const Extent& extent : version.extents) kept.insert(extent.blob);
+  for (const rows::Extent& extent : version.extents) kept.insert(extent.blob);
   std::int64_t in_parts = 0;
-  const auto besides = [&]() -> Answer<Commit> {
-    Commit more;
-    const std::string upload_row = row::upload(upload.bucket, upload.key, upload.id);
-    more.expects.push_back({upload_row, encode(upload)});
+  const auto besides = [&]() -> Answer<rows::Commit> {
+    rows::Commit more;
+    const std::string upload_row = rows::row::upload(upload.bucket, upload.key, upload.id);
+    more.expects.push_back({upload_row, rows::encode(upload)});
     more.changes.push_back({upload_row, std::nullopt});
     const auto all = parts(upload.id);
     if (!all) return std::unexpected(all.error());
@@ -177,11 +182,11 @@ Answer<Version> Store::complete_upload(const Upload& upload, const Version& vers
     if (!still) return std::unexpected(still.error());
     std::set<std::string> found;
     in_parts = 0;
-    for (const Part& part : *all) {
+    for (const rows::Part& part : *all) {
       in_parts += static_cast<std::int64_t>(part.extent.size);
       found.insert(part.extent.blob);
-      more.expects.push_back({row::part(upload.id, part.number), encode(part)});
-      more.changes.push_back({row::part(upload.id, part.number), std::nullopt});
+      more.expects.push_back({rows::row::part(upload.id, part.number), rows::encode(part)});
+      more.changes.push_back({rows::row::part(upload.id, part.number), std::nullopt});
       if (kept.contains(part.extent.blob)) continue;
       // As in abort_upload: the commit finds out where a part was sent again meanwhile.
       const auto gone = blobs_of({part.extent}, true);
@@ -203,23 +208,23 @@ Answer<void> Store::abort_upload(std::string_view bucket, std::string_view key,
   while (true) {
     const auto found = upload(bucket, key, id);
     if (!found) return std::unexpected(found.error());
-    const std::string upload_row = row::upload(bucket, key, id);
-    Commit commit{.expects = {{upload_row, encode(*found)}},
-                  .changes = {{upload_row, std::nullopt}}};
+    const std::string upload_row = rows::row::upload(bucket, key, id);
+    rows::Commit commit{.expects = {{upload_row, rows::encode(*found)}},
+                        .changes = {{upload_row, std::nullopt}}};
     const auto all = parts(id);
     if (!all) return std::unexpected(all.error());
-    for (const Part& part : *all) {
+    for (const rows::Part& part : *all) {
       // A part that was sent again meanwhile has another blob: the commit finds that out.
       const auto gone = blobs_of({part.extent}, true);
       if (!gone) return std::unexpected(gone.error());
-      commit.expects.push_back({row::part(id, part.number), encode(part)});
-      commit.changes.push_back({row::part(id, part.number), std::nullopt});
+      commit.expects.push_back({rows::row::part(id, part.number), rows::encode(part)});
+      commit.changes.push_back({rows::row::part(id, part.number), std::nullopt});
       discard(commit, *gone);
     }
     const auto done = setting_.metadata.commit(commit);
     if (!done) return refused(done.error());
     if (!*done) continue;
-    for (const Part& part : *all) {
+    for (const rows::Part& part : *all) {
       usage_.add(found->bucket, -static_cast<std::int64_t>(part.extent.size), 0);
     }
     return {};
@@ -227,14 +232,14 @@ Answer<void> Store::abort_upload(std::string_view bucket, std::string_view key,
 }
 
 Answer<void> Store::abort_uploads(std::string_view bucket) {
-  std::vector<Upload> open;
-  const std::string from = row::uploads(bucket);
+  std::vector<rows::Upload> open;
+  const std::string from = rows::row::uploads(bucket);
   const auto cursor = setting_.metadata.cursor();
   for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
-    if (auto upload = decode_upload(cursor->value())) open.push_back(std::move(*upload));
+    if (auto upload = rows::decode_upload(cursor->value())) open.push_back(std::move(*upload));
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
-  for (const Upload& upload : open) {
+  for (const rows::Upload& upload : open) {
     auto done = abort_upload(bucket, upload.key, upload.id);
     if (!done && done.error().code != "NoSuchUpload") return done;
   }
@@ -244,7 +249,7 @@ Answer<void> Store::abort_uploads(std::string_view bucket) {
 // Whether no gateway can be reading it any more.
 bool Store::is_ripe(const std::string& garbage) {
   if (!setting_.metadata.is_shared() || setting_.shared_grace_ms == 0) return true;
-  const TimeMs now = setting_.now_ms();
+  const rows::TimeMs now = setting_.now_ms();
   const auto [seen, fresh] = garbage_seen_.emplace(garbage, now);
   if (fresh || now - seen->second < setting_.shared_grace_ms) return false;
   garbage_seen_.erase(seen);
@@ -252,14 +257,14 @@ bool Store::is_ripe(const std::string& garbage) {
 }
 
 Answer<std::size_t> Store::collect() {
-  std::vector<Blob> blobs;
-  const std::string from = row::garbage("");
+  std::vector<rows::Blob> blobs;
+  const std::string from = rows::row::garbage("");
   const auto cursor = setting_.metadata.cursor();
   std::size_t looked = 0;
   cursor->seek(garbage_after_.empty() ? from : garbage_after_ + '\0');
   for (; cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
     garbage_after_ = cursor->key();
-    auto blob = decode_blob(cursor->value());
+    auto blob = rows::decode_blob(cursor->value());
     if (!blob || pins_.pinned(blob->id) || !is_ripe(blob->id)) {
       if (++looked >= kLookedAtMax) break;
       continue;
@@ -270,10 +275,10 @@ Answer<std::size_t> Store::collect() {
   if (auto state = cursor->state(); !state) return refused(state.error());
   if (!cursor->valid() || !cursor->key().starts_with(from)) garbage_after_.clear();
   if (blobs.empty()) return 0;
-  Commit commit;
-  for (const Blob& blob : blobs) {
+  rows::Commit commit;
+  for (const rows::Blob& blob : blobs) {
     forget(blob);
-    commit.changes.push_back({row::garbage(blob.id), std::nullopt});
+    commit.changes.push_back({rows::row::garbage(blob.id), std::nullopt});
   }
   const auto done = setting_.metadata.commit(commit);
   if (!done) return refused(done.error());

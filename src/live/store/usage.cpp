@@ -41,7 +41,7 @@ Answer<void> Store::measure() {
     return {};
   };
   const auto take_version = [&](std::string_view key, std::string_view value) {
-    const auto version = decode_version(value);
+    const auto version = rows::decode_version(value);
     if (!version || version->marker) return;
     counted.add(std::string(key.substr(1, key.find('\0') - 1)),
                 static_cast<std::int64_t>(version->size), 1);
@@ -49,11 +49,11 @@ Answer<void> Store::measure() {
   if (auto good = each('o', take_version); !good) return good;
   if (auto good = each('v', take_version); !good) return good;
   const auto take_upload = [&](std::string_view, std::string_view value) {
-    if (const auto upload = decode_upload(value)) uploads[upload->id] = upload->bucket;
+    if (const auto upload = rows::decode_upload(value)) uploads[upload->id] = upload->bucket;
   };
   if (auto good = each('u', take_upload); !good) return good;
   const auto take_part = [&](std::string_view key, std::string_view value) {
-    const auto part = decode_part(value);
+    const auto part = rows::decode_part(value);
     const auto upload = uploads.find(std::string(key.substr(1, key.find('\0') - 1)));
     if (!part || upload == uploads.end()) return;
     counted.add(upload->second, static_cast<std::int64_t>(part->extent.size), 0);

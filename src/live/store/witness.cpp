@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "core/base/text.h"
-#include "live/store/codec.h"
-#include "live/store/erasure.h"
-#include "live/store/records.h"
+#include "live/drives/erasure.h"
+#include "live/rows/codec.h"
+#include "live/rows/records.h"
 
 namespace orrery::store {
 namespace {
@@ -29,35 +29,37 @@ std::optional<std::uint64_t> number_on(std::string_view line, std::string_view n
   return static_cast<std::uint64_t>(*value);
 }
 
-class WitnessedMetadata final : public Metadata {
+class WitnessedMetadata final : public rows::Metadata {
  public:
-  WitnessedMetadata(std::unique_ptr<Metadata> of, Witnesses& witnesses)
+  WitnessedMetadata(std::unique_ptr<rows::Metadata> of, Witnesses& witnesses)
       : of_(std::move(of)), witnesses_(witnesses) {}
 
-  Outcome<std::optional<std::string>> get(std::string_view key) override { return of_->get(key); }
-  Outcome<bool> commit(const Commit& commit) override {
+  drives::Outcome<std::optional<std::string>> get(std::string_view key) override {
+    return of_->get(key);
+  }
+  drives::Outcome<bool> commit(const rows::Commit& commit) override {
     auto done = of_->commit(commit);
     if (done && *done && commit.durable) witnesses_.note(of_->commits());
     return done;
   }
-  Outcome<void> flush() override {
+  drives::Outcome<void> flush() override {
     auto done = of_->flush();
     if (done) witnesses_.note(of_->commits());
     return done;
   }
-  std::unique_ptr<Cursor> cursor() override { return of_->cursor(); }
-  Outcome<void> forget_before(std::string_view prefix) override {
+  std::unique_ptr<rows::Cursor> cursor() override { return of_->cursor(); }
+  drives::Outcome<void> forget_before(std::string_view prefix) override {
     return of_->forget_before(prefix);
   }
   std::uint64_t commits() const override { return of_->commits(); }
-  Outcome<void> check_files() override { return of_->check_files(); }
+  drives::Outcome<void> check_files() override { return of_->check_files(); }
   bool is_shared() const override { return of_->is_shared(); }
-  Outcome<bool> hold_run(std::uint64_t run) override { return of_->hold_run(run); }
-  Outcome<bool> is_held(std::uint64_t run) override { return of_->is_held(run); }
-  Outcome<bool> leads() override { return of_->leads(); }
+  drives::Outcome<bool> hold_run(std::uint64_t run) override { return of_->hold_run(run); }
+  drives::Outcome<bool> is_held(std::uint64_t run) override { return of_->is_held(run); }
+  drives::Outcome<bool> leads() override { return of_->leads(); }
 
  private:
-  std::unique_ptr<Metadata> of_;
+  std::unique_ptr<rows::Metadata> of_;
   Witnesses& witnesses_;
 };
 
@@ -65,7 +67,7 @@ class WitnessedMetadata final : public Metadata {
 
 std::string witness_text(const Witness& witness) {
   const std::string lines = lines_of(witness);
-  return lines + fmt::format("check {:08x}\n", block_crc(lines, 0xffffffffu));
+  return lines + fmt::format("check {:08x}\n", drives::block_crc(lines, 0xffffffffu));
 }
 
 std::optional<Witness> witness_of(std::string_view text) {
@@ -101,22 +103,22 @@ std::optional<Witness> newest_witness(const DriveSet& drives, const std::string&
   return newest;
 }
 
-Outcome<MetadataFacts> facts_of(Metadata& metadata) {
+drives::Outcome<MetadataFacts> facts_of(rows::Metadata& metadata) {
   MetadataFacts facts;
-  const auto id = metadata.get(row::fact("store"));
+  const auto id = metadata.get(rows::row::fact("store"));
   if (!id) return std::unexpected(id.error());
   facts.store = *id;
-  const auto run = metadata.get(row::fact("epoch"));
+  const auto run = metadata.get(rows::row::fact("epoch"));
   if (!run) return std::unexpected(run.error());
-  facts.run = *run ? from_big_endian(**run) : 0;
+  facts.run = *run ? rows::from_big_endian(**run) : 0;
   facts.commits = metadata.commits();
   if (metadata.is_shared()) {
-    const auto counted = metadata.get(row::fact("beat"));
+    const auto counted = metadata.get(rows::row::fact("beat"));
     if (!counted) return std::unexpected(counted.error());
-    facts.commits = *counted ? from_big_endian(**counted) : 0;
+    facts.commits = *counted ? rows::from_big_endian(**counted) : 0;
   }
   const auto cursor = metadata.cursor();
-  for (const std::string& base : {row::blob(""), row::garbage("")}) {
+  for (const std::string& base : {rows::row::blob(""), rows::row::garbage("")}) {
     cursor->seek(base);
     facts.has_blobs = facts.has_blobs || (cursor->valid() && cursor->key().starts_with(base));
   }
@@ -140,10 +142,10 @@ Witnesses::Witnesses(DriveSet drives, Witness now, bool each_commit)
       commits_(now.commits),
       now_(std::move(now)) {}
 
-Outcome<void> Witnesses::write_all() {
+drives::Outcome<void> Witnesses::write_all() {
   now_.commits = std::max(now_.commits, commits_.load());
   const std::string text = witness_text(now_);
-  Outcome<void> told = fault(PortFault::failed, "no drive is there");
+  drives::Outcome<void> told = drives::fault(drives::PortFault::failed, "no drive is there");
   bool any = false;
   for (const auto& [name, drive] : drives_) {
     if (!drive) continue;
@@ -156,13 +158,13 @@ Outcome<void> Witnesses::write_all() {
   return {};
 }
 
-Outcome<void> Witnesses::set_running() {
+drives::Outcome<void> Witnesses::set_running() {
   const std::scoped_lock lock(mutex_);
   now_.stopped = false;
   return write_all();
 }
 
-Outcome<void> Witnesses::begin(std::uint64_t run) {
+drives::Outcome<void> Witnesses::begin(std::uint64_t run) {
   const std::scoped_lock lock(mutex_);
   now_.run = std::max(now_.run, run);
   return write_all();
@@ -216,7 +218,8 @@ bool Witnesses::agrees(const MetadataFacts& facts) const {
   return !doubt_of(facts, told.store, newest_witness(drives_, told.store, told));
 }
 
-std::unique_ptr<Metadata> witnessed(std::unique_ptr<Metadata> metadata, Witnesses& witnesses) {
+std::unique_ptr<rows::Metadata> witnessed(std::unique_ptr<rows::Metadata> metadata,
+                                          Witnesses& witnesses) {
   return std::make_unique<WitnessedMetadata>(std::move(metadata), witnesses);
 }
 

@@ -24,8 +24,8 @@
 #include <string>
 #include <string_view>
 
+#include "live/rows/metadata.h"
 #include "live/store/blob.h"
-#include "live/store/metadata.h"
 
 namespace orrery::store {
 
@@ -51,7 +51,7 @@ struct MetadataFacts {
   std::uint64_t commits = 0;
   bool has_blobs = false;  // or garbage
 };
-Outcome<MetadataFacts> facts_of(Metadata& metadata);
+drives::Outcome<MetadataFacts> facts_of(rows::Metadata& metadata);
 
 // Why metadata are not used; nullopt where nothing speaks against them.
 enum class Doubt { other_store, no_id, behind };
@@ -64,18 +64,18 @@ class Witnesses {
   // `each_commit`: by this process alone, so each commit can be noted.
   Witnesses(DriveSet drives, Witness now, bool each_commit);
 
-  Outcome<void> set_running();             // the store is not stopped any more
-  Outcome<void> begin(std::uint64_t run);  // the run has its row
-  void note(std::uint64_t commits);        // so many are durable
-  void keep();                             // synced to all drives, where there is something new
-  Witness stop(std::uint64_t commits);     // gives what was written
+  drives::Outcome<void> set_running();             // the store is not stopped any more
+  drives::Outcome<void> begin(std::uint64_t run);  // the run has its row
+  void note(std::uint64_t commits);                // so many are durable
+  void keep();                          // synced to all drives, where there is something new
+  Witness stop(std::uint64_t commits);  // gives what was written
   Witness now() const;
   // Whether no drive has a witness that says more than these metadata.
   bool agrees(const MetadataFacts& facts) const;
 
  private:
   // The fault is that no drive took it.
-  Outcome<void> write_all();
+  drives::Outcome<void> write_all();
 
   DriveSet drives_;
   bool each_commit_;
@@ -87,6 +87,7 @@ class Witnesses {
 };
 
 // Metadata whose commits are noted.
-std::unique_ptr<Metadata> witnessed(std::unique_ptr<Metadata> metadata, Witnesses& witnesses);
+std::unique_ptr<rows::Metadata> witnessed(std::unique_ptr<rows::Metadata> metadata,
+                                          Witnesses& witnesses);
 
 }  // namespace orrery::store

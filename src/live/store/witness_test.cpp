@@ -9,12 +9,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "live/store/codec.h"
-#include "live/store/file_text.h"
-#include "live/store/folder_drive.h"
-#include "live/store/records.h"
-#include "live/store/rocks_metadata.h"
-#include "live/store/simulated_drive_fixture.h"
+#include "live/drives/file_text.h"
+#include "live/drives/folder_drive.h"
+#include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/codec.h"
+#include "live/rows/records.h"
+#include "live/rows/rocks_metadata.h"
 
 namespace orrery::store::witness_tests {
 namespace {
@@ -47,7 +47,7 @@ TEST(Witness, the_newest_is_of_the_latest_run_then_commit_and_running_goes_befor
 }
 
 TEST(Witness, the_newest_is_found_on_any_drive_and_that_of_another_store_is_passed_over) {
-  SimulatedDrive old, fresh, others, blank;
+  drives::SimulatedDrive old, fresh, others, blank;
   ASSERT_TRUE(old.set_note(witness_text(seen(1, 5)), true));
   ASSERT_TRUE(fresh.set_note(witness_text(seen(2, 8)), true));
   ASSERT_TRUE(others.set_note(witness_text({.store = "t", .run = 99}), true));
@@ -76,11 +76,11 @@ class NotesOfAFolder : public testing::Test {
     folder = (std::filesystem::temp_directory_path() / "orrery-note-XXXXXX").string();
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     std::filesystem::create_directories(folder + "/d/data/00");
-    std::ofstream(folder + "/d/drive") << mark_text({"s", "d"});
+    std::ofstream(folder + "/d/drive") << drives::mark_text({"s", "d"});
   }
   ~NotesOfAFolder() override { std::filesystem::remove_all(folder); }
-  std::unique_ptr<Drive> opened() const {
-    return std::move(*open_folder_drive(folder + "/d", {"s", "d"}, Marking::refuse));
+  std::unique_ptr<drives::Drive> opened() const {
+    return std::move(*open_folder_drive(folder + "/d", {"s", "d"}, drives::Marking::refuse));
   }
   void damage(std::size_t at) const {
     std::fstream file(folder + "/d/seen", std::ios::in | std::ios::out | std::ios::binary);
@@ -93,7 +93,7 @@ class NotesOfAFolder : public testing::Test {
 TEST_F(NotesOfAFolder, the_last_note_is_read_again_by_whoever_comes_next) {
   {
     const auto drive = opened();
-    EXPECT_EQ(drive->note().error().kind, PortFault::missing);
+    EXPECT_EQ(drive->note().error().kind, drives::PortFault::missing);
     ASSERT_TRUE(drive->set_note("one", true));
     ASSERT_TRUE(drive->set_note("two", false));
     EXPECT_EQ(drive->note().value(), "two");
@@ -111,7 +111,7 @@ TEST_F(NotesOfAFolder, a_torn_note_leaves_the_one_that_was_synced) {
   damage(4096 + 33);
   EXPECT_EQ(drive->note().value(), "synced");
   damage(33);
-  EXPECT_EQ(drive->note().error().kind, PortFault::corrupt);
+  EXPECT_EQ(drive->note().error().kind, drives::PortFault::corrupt);
   ASSERT_TRUE(drive->set_note("anew", true));
   EXPECT_EQ(drive->note().value(), "anew");
 }
@@ -120,7 +120,7 @@ TEST_F(NotesOfAFolder, a_torn_note_leaves_the_one_that_was_synced) {
 TEST_F(NotesOfAFolder, each_durable_commit_is_noted_before_it_is_acknowledged) {
   const auto drive = opened();
   const DriveSet drives = {{"d", drive.get()}};
-  auto rows = open_rocks_metadata(folder + "/m");
+  auto rows = rows::open_rocks_metadata(folder + "/m");
   ASSERT_TRUE(rows);
   Witnesses witnesses(drives, {.store = "s", .run = 1}, true);
   const auto metadata = witnessed(std::move(*rows), witnesses);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "model/design/value_reader.h"
+#include "model/design_text/value_reader.h"
 
 namespace orrery::jobs {
 namespace {
@@ -70,7 +70,7 @@ std::optional<int> nearest_batch(const TrainJob& job, int gpus) {
   const std::int64_t batch = job.train->batch;
   std::optional<int> best;
   const auto consider = [&](std::int64_t candidate) {
-    if (candidate < 1 || candidate > design::kMostCount) return;
+    if (candidate < 1 || candidate > design_text::kMostCount) return;
     if (best && std::abs(candidate - batch) > std::abs(*best - batch)) return;
     best = static_cast<int>(candidate);
   };

@@ -14,11 +14,11 @@
 #include "layers/failure/rates.h"
 #include "layers/failure/spares.h"
 #include "layers/failure/straggler.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/serving_choices.h"
 #include "model/jobs/train_job.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
@@ -171,7 +171,7 @@ struct LossRun {
 
   explicit LossRun(const std::string& failures, const std::string& more = "",
                    const std::string& scheduler = "") {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         "orrery: 1\nname: t\nsite: { region: usa, cooling: air-contained }\nfleet:\n  - { name: a, "
         "node: dgx-h100, count: 4, nodes_per_rack: 2" +
             more + ", failures: { " + failures +

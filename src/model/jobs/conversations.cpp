@@ -9,15 +9,15 @@ namespace {
 
 constexpr int kTalkRounds = 4;  // what is found and what is carried settle within
 
-serving::TalkCase talk_of(const design::Serve& serve) {
+traffic::TalkCase talk_of(const design::Serve& serve) {
   const ServeLengths l = lengths_of(serve);
-  serving::TalkCase talk{.turns = serve.arrivals.visits(),
+  traffic::TalkCase talk{.turns = serve.arrivals.visits(),
                          .think = serve.arrivals.pause().base(),
-                         .prompt = serving::mean_length(l.prompt),
-                         .output = serving::mean_length(l.output),
+                         .prompt = traffic::mean_length(l.prompt),
+                         .output = traffic::mean_length(l.output),
                          .at_home = serve.router == catalog::ServeRouter::session ||
                                     serve.router == catalog::ServeRouter::prefix};
-  if (l.later) talk.later = serving::mean_length(*l.later);
+  if (l.later) talk.later = traffic::mean_length(*l.later);
   return talk;
 }
 
@@ -25,7 +25,7 @@ serving::TalkCase talk_of(const design::Serve& serve) {
 
 void add_history(serving::RequestShape& r, const design::Serve& serve) {
   if (serve.arrivals.visits() <= 1) return;
-  const serving::TalkCase talk = talk_of(serve);
+  const traffic::TalkCase talk = talk_of(serve);
   const double fresh = talk_fresh(talk);
   const double history = talk_history(talk);
   r.input = fresh + history;
@@ -44,7 +44,7 @@ void settle_talks(serving::RequestShape& r, const design::Serve& serve,
                   const serving::Replica& replica, const serving::ServingCosts& costs,
                   const TalkAsk& ask) {
   if (serve.arrivals.visits() <= 1 || !serve.prefix_cache) return;
-  serving::TalkCase talk = talk_of(serve);
+  traffic::TalkCase talk = talk_of(serve);
   talk.tokens = replica.memory.kv_tokens;
   const double history = talk_history(talk);
   const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "layers/serving/steady_state.h"
-#include "layers/serving/talks.h"
+#include "layers/traffic/talks.h"
 #include "model/design/design.h"
 #include "model/figures/assumptions.h"
 

@@ -10,7 +10,8 @@
 #include "layers/failure/rates.h"
 #include "layers/serving/graph_reduce.h"
 #include "model/design/goals.h"
-#include "model/design/value_reader.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/value_reader.h"
 #include "model/figures/goals.h"
 #include "model/jobs/batch_split.h"
 #include "model/jobs/build_machine.h"
@@ -20,7 +21,6 @@
 #include "model/machine/costs.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
-#include "model/design/read_design.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::jobs {
@@ -30,7 +30,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 design::Design read_edges(const std::string& more, const std::string& fleet = "node: dgx-h100") {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: f, count: 4, " + fleet +
           " }\n" + more,
       machine::known().catalog());
@@ -76,7 +76,7 @@ TEST(EdgesOfBatches, the_nearest_is_one_that_can_be_written) {
   EXPECT_EQ(nearest_batch(job, 1), 1);
   EXPECT_EQ(nearest_batch(job, 0), std::nullopt);
   // 10,000,001 is 11 x 909,091, and more than a design may ask for.
-  ASSERT_EQ(design::kMostCount, 10'000'000);
+  ASSERT_EQ(design_text::kMostCount, 10'000'000);
   train.batch = 10'000'000;
   EXPECT_EQ(nearest_batch(job, 11), 10'000'001 - 11);
   EXPECT_EQ(nearest_batch(job, 10), 10'000'000);

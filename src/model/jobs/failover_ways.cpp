@@ -15,7 +15,7 @@ const machine::Fleet* fleet_of_zone(const std::vector<machine::Fleet>& fleets,
 
 Seconds farthest_failover(const design::Serve& serve) {
   const design::Objective& o = serve.objective;
-  const Seconds bound = o.ttft_p99.value_or(Seconds(serving::kForever));
+  const Seconds bound = o.ttft_p99.value_or(Seconds(traffic::kForever));
   return o.latency_p99 ? min(bound, *o.latency_p99) : bound;
 }
 

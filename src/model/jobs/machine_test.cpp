@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "model/machine/links.h"
 
 namespace orrery::jobs {
@@ -16,7 +16,9 @@ namespace {
 using testing::HasSubstr;
 
 design::Design template_named(std::string_view name) {
-  return design::read_design(design::find_template(name)->text, machine::known().catalog()).value();
+  return design_text::read_design(design_text::find_template(name)->text,
+                                  machine::known().catalog())
+      .value();
 }
 
 // The shipped files with the text of one replaced; none: taken away.

@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "model/design/goals.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/predict_serving.h"
 #include "model/jobs/tier_asks.h"
@@ -13,15 +14,14 @@
 #include "model/machine/known_fixture.h"
 #include "model/machine/links.h"
 #include "model/machine/machine.h"
-#include "model/design/read_design.h"
 #include "model/machine/wan.h"
 
 namespace orrery::jobs {
 namespace {
 
 design::Design pod() {
-  return design::read_design(design::find_template("superpod-h100")->text,
-                             machine::known().catalog())
+  return design_text::read_design(design_text::find_template("superpod-h100")->text,
+                                  machine::known().catalog())
       .value();
 }
 
@@ -152,7 +152,8 @@ TEST(wan, adds_latencies_and_takes_the_narrowest_rate) {
 TEST(tiers, of_the_nodes_drives_are_of_one_host) {
   const auto local = [](std::string_view name) {
     const machine::Machine m = build_machine(
-        design::read_design(design::find_template(name)->text, machine::known().catalog()).value(),
+        design_text::read_design(design_text::find_template(name)->text, machine::known().catalog())
+            .value(),
         machine::known());
     return *find_tier(m.tiers, "node-nvme");
   };

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/design/design.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/predict_training.h"
 #include "model/jobs/train_job.h"
@@ -25,7 +25,7 @@ struct PlainRun {
   explicit PlainRun(const std::string& train, const std::string& fleet = "",
                     const std::string& more = "",
                     const machine::Models& models = machine::known()) {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         "orrery: 1\nname: t\nsite: { region: usa, cooling: air-contained }\nfleet:\n"
         "  - { name: a, node: dgx-h100, count: 4" +
             fleet +

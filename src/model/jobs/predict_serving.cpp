@@ -8,7 +8,7 @@
 #include "core/base/math.h"
 #include "core/base/statistics.h"
 #include "layers/compute/power.h"
-#include "layers/serving/load.h"
+#include "layers/traffic/load.h"
 #include "model/figures/assumptions.h"
 
 namespace orrery::jobs {
@@ -131,7 +131,7 @@ std::string adapter_fault(const ServingQuery& q) {
 namespace {
 
 serving::ReplicaAdapters adapters_for(const machine::Models& models, const ServingQuery& q,
-                                      serving::EngineKind engine) {
+                                      engines::EngineKind engine) {
   const auto peak = q.accelerator->peak(catalog::Dtype::bf16);
   serving::AdapterDevice device{.products = peak.value_or(FlopsPerSecond(0)),
                                 .port = machine::pcie_rate(q.accelerator->pcie_generation)};
@@ -148,7 +148,7 @@ serving::ReplicaAdapters adapters_for(const machine::Models& models, const Servi
 
 Result<serving::Replica> replica_of(const machine::Models& models, const ServingQuery& q) {
   Diagnostics faults;
-  const serving::Engine* engine = find_engine(models.engines, q.engine);
+  const engines::Engine* engine = find_engine(models.engines, q.engine);
   if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
   if (q.model.state_space_layers > 0 && !q.model.gated_mlp) {
     faults.push_back(
@@ -167,7 +167,7 @@ Result<serving::Replica> replica_of(const machine::Models& models, const Serving
                                      : "a replica on cores is on one host",
                              "leave out `tp` and `pp`, or serve on whole accelerators"));
   }
-  if (engine && on_cores && engine->kind == serving::EngineKind::tensorrt_llm) {
+  if (engine && on_cores && engine->kind == engines::EngineKind::tensorrt_llm) {
     faults.push_back(refusal("serving.engine", "TensorRT-LLM runs on accelerators, not on cores",
                              "write `engine: vllm`"));
   }
@@ -185,7 +185,7 @@ Result<serving::Replica> replica_of(const machine::Models& models, const Serving
                      .split = q.split,
                      .precision = q.precision,
                      .engine = *engine,
-                     .limits = q.limits.value_or(serving::default_limits(*engine, q.memory())),
+                     .limits = q.limits.value_or(engines::default_limits(*engine, q.memory())),
                      .memory = {},
                      .tuning = {}};
   const compute::Relative* relative = models.kernels.relative(q.accelerator->id);
@@ -253,28 +253,28 @@ Result<ServingPrediction> predict_benchmark(const machine::Models& models,
   const serving::ServingCosts source = serving_source(costs);
   serving::ServingPoint point = closed_loop(*replica, query.request, query.concurrency, source);
   serving::StepClock clock(*replica, source, query.request.checked_per_step);
-  serving::EnginePolicy policy = policy_of(*replica);
+  engines::EnginePolicy policy = traffic::policy_of(*replica);
   policy.ignores_end = true;
-  serving::ReplicaSim sim(policy, clock,
+  traffic::ReplicaSim sim(policy, clock,
                           {.receive_every = load.receive_every, .gathering = load.gathering});
   const double waves =
       std::clamp(query.request.requests_per_client, 1.0, std::max(1.0, load.waves_most));
   const int clients = static_cast<int>(query.concurrency);
   const auto requests =
-      serving::draw_requests(static_cast<int>(waves) * clients,
+      traffic::draw_requests(static_cast<int>(waves) * clients,
                              {.length = query.request.input, .least_share = load.least_share},
                              {.length = query.request.output / query.request.accepted_per_step,
                               .least_share = load.least_share},
                              load.seed);
   WeightedMean<double> burst, later, between;
-  for (const serving::RequestRecord& r : run_closed(sim, requests, clients)) {
+  for (const traffic::RequestRecord& r : run_closed(sim, requests, clients)) {
     (r.id < clients ? burst : later).add(r.ttft(), 1);
     between.add(r.tpot(), 1);
   }
   const double first_share = 1 / std::max(1.0, query.request.requests_per_client);
   const double seen =
       first_share * burst.value_or(0) + (1 - first_share) * later.value_or(burst.value_or(0));
-  const serving::ServingTuning& tuning = replica->tuning;
+  const engines::ServingTuning& tuning = replica->tuning;
   point.tpot = Seconds(between.value_or(0) / query.request.accepted_per_step);
   point.ttft = Seconds(seen * tuning.prompt_wait) + around_first_token(*replica) +
                point.tpot * tuning.poll_steps * query.request.accepted_per_step;
@@ -285,20 +285,20 @@ namespace {
 
 struct Replayed {
   serving::Replica replica;
-  std::vector<serving::RequestRecord> records;
-  serving::ReplicaCounts counts;
+  std::vector<traffic::RequestRecord> records;
+  traffic::ReplicaCounts counts;
   double error = 0;
 };
 
 Result<Replayed> replay(const machine::Models& models, const ServingQuery& query,
-                        const std::vector<serving::Timed>& arrivals, bool prefix_cache) {
+                        const std::vector<traffic::Timed>& arrivals, bool prefix_cache) {
   auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const machine::Costs costs = serving_costs(models, query);
   serving::StepClock clock(*replica, serving_source(costs));
-  serving::EnginePolicy policy = policy_of(*replica);
+  engines::EnginePolicy policy = traffic::policy_of(*replica);
   policy.prefix_cache = prefix_cache;
-  serving::ReplicaSim sim(policy, clock);
+  traffic::ReplicaSim sim(policy, clock);
   auto records = run_open(sim, arrivals);
   return Replayed{.replica = std::move(*replica),
                   .records = std::move(records),
@@ -310,14 +310,14 @@ Result<Replayed> replay(const machine::Models& models, const ServingQuery& query
 
 Result<OpenLoopPrediction> predict_open_loop(const machine::Models& models,
                                              const ServingQuery& query,
-                                             const std::vector<serving::Timed>& arrivals,
+                                             const std::vector<traffic::Timed>& arrivals,
                                              bool prefix_cache) {
   auto run = replay(models, query, arrivals, prefix_cache);
   if (!run) return std::unexpected(run.error());
   // Scheduling runs a step ahead of the device, so a request is seen a step after it came. What
   // tests with many clients show beyond that around a first token, single arrivals do not.
   const double aside = run->replica.engine.first_token.base();
-  for (serving::RequestRecord& r : run->records) {
+  for (traffic::RequestRecord& r : run->records) {
     const double later = aside + serving::kAheadSteps * r.tpot();
     r.first += later;
     r.last += later;
@@ -328,9 +328,9 @@ Result<OpenLoopPrediction> predict_open_loop(const machine::Models& models,
                             .error = run->error};
 }
 
-Result<std::vector<serving::RequestRecord>> replay_requests(
+Result<std::vector<traffic::RequestRecord>> replay_requests(
     const machine::Models& models, const ServingQuery& query,
-    const std::vector<serving::Timed>& arrivals, bool prefix_cache) {
+    const std::vector<traffic::Timed>& arrivals, bool prefix_cache) {
   auto run = replay(models, query, arrivals, prefix_cache);
   if (!run) return std::unexpected(run.error());
   return std::move(run->records);
@@ -338,16 +338,16 @@ Result<std::vector<serving::RequestRecord>> replay_requests(
 
 Result<Estimate> predict_offline(const machine::Models& models, const ServingQuery& query,
                                  int requests) {
-  const serving::LengthLaw prompt{.length = query.request.input};
-  const serving::LengthLaw output{.length = query.request.output};
-  std::vector<serving::Timed> arrivals;
-  for (const serving::RequestSpec& spec : draw_requests(requests, prompt, output, 1)) {
+  const traffic::LengthLaw prompt{.length = query.request.input};
+  const traffic::LengthLaw output{.length = query.request.output};
+  std::vector<traffic::Timed> arrivals;
+  for (const engines::RequestSpec& spec : draw_requests(requests, prompt, output, 1)) {
     arrivals.push_back({.spec = spec, .at = 0});
   }
   const auto run = replay(models, query, arrivals, false);
   if (!run) return std::unexpected(run.error());
   const double width = math::hypot(run->error, kOfflineError);
-  return about(serving::summarise(run->records).output_tokens_per_s, width);
+  return about(traffic::summarise(run->records).output_tokens_per_s, width);
 }
 
 Result<DisaggregatedPrediction> predict_disaggregated(const machine::Models& models,

@@ -15,8 +15,8 @@
 #include "core/base/estimate.h"
 #include "core/catalog/catalog.h"
 #include "layers/serving/disaggregated.h"
-#include "layers/serving/load.h"
 #include "layers/serving/steady_state.h"
+#include "layers/traffic/load.h"
 #include "model/machine/costs.h"
 #include "model/machine/fleet.h"
 
@@ -32,7 +32,7 @@ struct ServingQuery {
   serving::RequestShape request;
   double concurrency = 1;
   std::optional<double> blocks;  // of KV cache, as the engine printed it
-  std::optional<serving::EngineLimits> limits;
+  std::optional<engines::EngineLimits> limits;
   std::optional<double> memory_share;  // that the engine is told to take; else its default
   int domain = 0;                   // accelerators that the scale-up link joins; 0: the catalog's
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
@@ -75,7 +75,7 @@ Result<ServingPrediction> predict_serving(const machine::Models& models, const S
 struct BenchmarkLoad {
   double least_share = 0.8;
   int receive_every = 1;  // iterations between two looks at the queue (serving/replica_sim.h)
-  serving::Gathering gathering = {};
+  traffic::Gathering gathering = {};
   double waves_most = 10;  // simulated for each client; further ones count as the last of these
   std::uint64_t seed = 1;
 };
@@ -85,20 +85,20 @@ Result<ServingPrediction> predict_benchmark(const machine::Models& models,
 // Given arrivals on one replica, simulated iteration by iteration.
 struct OpenLoopPrediction {
   serving::Replica replica;
-  serving::LatencySummary latency;
-  serving::ReplicaCounts counts;
+  traffic::LatencySummary latency;
+  traffic::ReplicaCounts counts;
   double error = 0;  // half-width of the 80 % interval of means
 };
 Result<OpenLoopPrediction> predict_open_loop(const machine::Models& models,
                                              const ServingQuery& query,
-                                             const std::vector<serving::Timed>& arrivals,
+                                             const std::vector<traffic::Timed>& arrivals,
                                              bool prefix_cache);
 
 // The records of the same, in order of their ends, as the engine itself stamps them: without what a
 // server adds around it.
-Result<std::vector<serving::RequestRecord>> replay_requests(
+Result<std::vector<traffic::RequestRecord>> replay_requests(
     const machine::Models& models, const ServingQuery& query,
-    const std::vector<serving::Timed>& arrivals, bool prefix_cache);
+    const std::vector<traffic::Timed>& arrivals, bool prefix_cache);
 
 // A data set processed offline: `requests` of them queued at once, tokens over the time until the
 // last is done, so that filling and draining the replica count.

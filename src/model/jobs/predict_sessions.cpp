@@ -17,16 +17,16 @@ constexpr int kLeastBlock = 16;
 
 }  // namespace
 
-void coarsen_blocks(serving::EnginePolicy& policy) {
+void coarsen_blocks(engines::EnginePolicy& policy) {
   if (policy.block_tokens >= kLeastBlock) return;
   policy.blocks = static_cast<int>(1LL * policy.blocks * policy.block_tokens / kLeastBlock);
   policy.block_tokens = kLeastBlock;
 }
 
-serving::KvTierLaw kv_tier_law(const ServingQuery& query, const KvRoom& kv,
+engines::KvTierLaw kv_tier_law(const ServingQuery& query, const KvRoom& kv,
                                const serving::Replica& replica, int block_tokens,
                                const serving::ServingCosts& costs) {
-  serving::KvTierLaw law;
+  engines::KvTierLaw law;
   const Bytes token = workload::kv_bytes(query.model, 1, query.precision.kv);
   const serving::StepTime prompt =
       step_time(replica, {.prompts = 1, .prompt_tokens = kPromptTokens}, costs);
@@ -50,15 +50,15 @@ Result<SessionsPrediction> predict_sessions(const machine::Models& models, const
   const machine::Costs costs = serving_costs(models, ask.query);
   const serving::ServingCosts source = serving_source(costs);
   serving::StepClock clock(*replica, source);
-  serving::EnginePolicy policy = policy_of(*replica);
+  engines::EnginePolicy policy = traffic::policy_of(*replica);
   policy.prefix_cache = true;
   coarsen_blocks(policy);
   policy.kv_tier = kv_tier_law(ask.query, ask.kv, *replica, policy.block_tokens, source);
-  serving::ReplicaSim sim(policy, clock);
-  serving::SessionRun run = run_sessions(sim, ask.load);
+  traffic::ReplicaSim sim(policy, clock);
+  traffic::SessionRun run = run_sessions(sim, ask.load);
   // Seen a step after it came, and its first token crosses the server.
   const double aside = (replica->engine.first_token + replica->tuning.first_token).base();
-  for (serving::RequestRecord& r : run.records) {
+  for (traffic::RequestRecord& r : run.records) {
     const double later = aside + serving::kAheadSteps * r.tpot();
     r.first += later;
     r.last += later;

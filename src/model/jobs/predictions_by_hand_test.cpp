@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/workload/model_math.h"
-#include "layers/serving/load.h"
+#include "layers/traffic/load.h"
 #include "model/jobs/conversations.h"
 #include "model/jobs/predict_serving.h"
 #include "model/jobs/predict_sessions.h"
@@ -160,13 +160,13 @@ TEST(ServingByHand, a_benchmark_is_its_burst_and_what_follows) {
   const serving::Replica replica = replica_of(machine::known(), q).value();
   const machine::Costs costs = serving_costs(machine::known(), q);
   serving::StepClock clock(replica, serving_source(costs), q.request.checked_per_step);
-  serving::EnginePolicy policy = policy_of(replica);
+  engines::EnginePolicy policy = policy_of(replica);
   policy.ignores_end = true;
-  serving::ReplicaSim sim(policy, clock);
-  const auto requests = serving::draw_requests(12, {.length = 600, .least_share = 0.5},
+  traffic::ReplicaSim sim(policy, clock);
+  const auto requests = traffic::draw_requests(12, {.length = 600, .least_share = 0.5},
                                                {.length = 40, .least_share = 0.5}, 5);
   double burst = 0, later = 0, between = 0;
-  for (const serving::RequestRecord& r : run_closed(sim, requests, 4)) {
+  for (const traffic::RequestRecord& r : run_closed(sim, requests, 4)) {
     (r.id < 4 ? burst : later) += r.ttft() / (r.id < 4 ? 4 : 8);
     between += r.tpot() / 12;
   }
@@ -251,7 +251,7 @@ TEST(ServingByHand, talks_settle_in_rounds) {
     serve.router = given ? catalog::ServeRouter::prefix : catalog::ServeRouter::session;
     const jobs::TalkAsk ask{
         .target = {.tpot_p99 = milliseconds(30)}, .peak = PerSecond(900), .replicas = given};
-    serving::TalkCase talk{.turns = 3, .think = 20, .prompt = 400, .output = 100, .at_home = true};
+    traffic::TalkCase talk{.turns = 3, .think = 20, .prompt = 400, .output = 100, .at_home = true};
     talk.tokens = replica.memory.kv_tokens;
     serving::RequestShape own = q.request;
     std::vector<double> rounds;
@@ -294,7 +294,7 @@ TEST(SessionsByHand, a_tier_has_blocks_up_to_a_most) {
       serving::step_time(replica, {.prompts = 1, .prompt_tokens = 1024}, costs).total.base();
   EXPECT_DOUBLE_EQ(law(room).compute_per_token, prompt / 1024);
   EXPECT_EQ(law({.room = Bytes(1e30), .rate = room.rate}).blocks, 100'000'000);
-  const serving::KvTierLaw none = law({.rate = room.rate, .first_byte = room.first_byte});
+  const engines::KvTierLaw none = law({.rate = room.rate, .first_byte = room.first_byte});
   EXPECT_EQ(none.blocks, 0);
   EXPECT_EQ(none.first_byte, 0);
   EXPECT_EQ(none.fetch_per_token, 0);
@@ -304,7 +304,7 @@ TEST(SessionsByHand, a_tier_has_blocks_up_to_a_most) {
 TEST(SessionsByHand, users_talk_and_the_cache_finds_what_was_said) {
   for (const char* engine : {"vllm", "sglang"}) {
     const ServingQuery q = small_serving(engine);
-    const serving::SessionLoad load{.users = 2,
+    const traffic::SessionLoad load{.users = 2,
                                     .turns = 3,
                                     .think = 2,
                                     .prompt = {.length = 200},
@@ -328,12 +328,12 @@ TEST(SessionsByHand, users_talk_and_the_cache_finds_what_was_said) {
     const machine::Costs device = serving_costs(machine::known(), q);
     EXPECT_EQ(p->error, serving_error(device.device(), q));
     serving::StepClock clock(replica, serving_source(device));
-    serving::EnginePolicy policy = policy_of(replica);
+    engines::EnginePolicy policy = policy_of(replica);
     policy.prefix_cache = true;
     coarsen_blocks(policy);
-    serving::ReplicaSim sim(policy, clock);
+    traffic::ReplicaSim sim(policy, clock);
     double first = 0;
-    for (const serving::RequestRecord& r : run_sessions(sim, load).records) {
+    for (const traffic::RequestRecord& r : run_sessions(sim, load).records) {
       first += (r.ttft() + serving::kAheadSteps * r.tpot()) / 20;
     }
     first += (replica.engine.first_token + replica.tuning.first_token).base();

@@ -1,7 +1,7 @@
 #include "model/jobs/replica_start.h"
 
-#include "layers/serving/fleet.h"
 #include "layers/serving/memory.h"
+#include "layers/traffic/fleet.h"
 #include "model/figures/assumptions.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
@@ -34,7 +34,7 @@ Seconds replica_start(const machine::Machine& m, const design::Serve& serve,
   if (m.design().scheduler.recovery.restart) return *m.design().scheduler.recovery.restart;
   const catalog::ModelShape* model =
       serve.model.empty() ? nullptr : find_model(m.design(), m.catalog(), serve.model);
-  serving::ColdStart cold;
+  traffic::ColdStart cold;
   if (serve.autoscale) cold.image = serve.autoscale->image.base();
   const machine::Tier* tier = weights_tier(m, serve, fleet);
   if (model != nullptr && tier != nullptr && tier->read > BytesPerSecond(0)) {

@@ -55,7 +55,7 @@ ServeLengths lengths_of(const design::Serve& serve) {
   if (serve.arrivals.output_tokens) l.output = {.length = *serve.arrivals.output_tokens};
   if (serve.retrieval) l.prompt.added = serve.retrieval->tokens;
   if (serve.arrivals.agent && serve.arrivals.agent->tool_tokens) {
-    l.later = serving::LengthLaw{.length = *serve.arrivals.agent->tool_tokens};
+    l.later = traffic::LengthLaw{.length = *serve.arrivals.agent->tool_tokens};
   }
   return l;
 }
@@ -63,8 +63,8 @@ ServeLengths lengths_of(const design::Serve& serve) {
 serving::RequestShape request_of(const machine::Machine& m, const design::Serve& serve) {
   const ServeLengths l = lengths_of(serve);
   serving::RequestShape r;
-  r.input = serving::mean_length(l.prompt);
-  r.output = serving::mean_length(l.output);
+  r.input = traffic::mean_length(l.prompt);
+  r.output = traffic::mean_length(l.output);
   r.input_p99 = l.prompt.p99 > 0 ? l.prompt.p99 + l.prompt.added : 0;
   r.output_p99 = l.output.p99;
   // What was retrieved is shared with nobody.
@@ -92,7 +92,7 @@ serving::ServingTarget target_of(const design::Serve& serve, double output_token
   return t;
 }
 
-serving::TaskCase task_of(const design::Serve& serve, const serving::RequestShape& request,
+traffic::TaskCase task_of(const design::Serve& serve, const serving::RequestShape& request,
                           const serving::ServingPoint& p) {
   return {.calls = serve.arrivals.visits(),
           .call = p.ttft + p.tpot * (request.output - 1),

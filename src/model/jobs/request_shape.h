@@ -11,17 +11,17 @@
 
 #include <optional>
 
-#include "layers/serving/load.h"
 #include "layers/serving/steady_state.h"
-#include "layers/serving/talks.h"
+#include "layers/traffic/load.h"
+#include "layers/traffic/talks.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
 
 struct ServeLengths {
-  serving::LengthLaw prompt;                // of a task's first call
-  std::optional<serving::LengthLaw> later;  // what a tool's answer adds before each later call
-  serving::LengthLaw output;
+  traffic::LengthLaw prompt;                // of a task's first call
+  std::optional<traffic::LengthLaw> later;  // what a tool's answer adds before each later call
+  traffic::LengthLaw output;
 };
 ServeLengths lengths_of(const design::Serve& serve);
 
@@ -37,7 +37,7 @@ Bytes request_bytes(const design::Serve& serve, const serving::RequestShape& req
 serving::ServingTarget target_of(const design::Serve& serve, double output_tokens);
 
 // Returns a task of the service's agents at a replica's load; of one call where it has none.
-serving::TaskCase task_of(const design::Serve& serve, const serving::RequestShape& request,
+traffic::TaskCase task_of(const design::Serve& serve, const serving::RequestShape& request,
                           const serving::ServingPoint& point);
 
 }  // namespace orrery::jobs

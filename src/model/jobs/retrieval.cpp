@@ -60,8 +60,8 @@ void add_retrieval(serving::RequestShape& request, const machine::Machine& m,
                    const design::Serve& serve, const machine::Fleet& fleet) {
   const auto ask = retrieval_of(m, serve, fleet);
   if (!ask) return;
-  request.before = serving::retrieval_mean(ask->law);
-  request.before_p99 = serving::retrieval_p99(ask->law);
+  request.before = traffic::retrieval_mean(ask->law);
+  request.before_p99 = traffic::retrieval_p99(ask->law);
 }
 
 }  // namespace orrery::jobs

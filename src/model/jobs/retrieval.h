@@ -7,15 +7,15 @@
 
 #include <optional>
 
-#include "layers/serving/retrieval.h"
 #include "layers/serving/steady_state.h"
+#include "layers/traffic/retrieval.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
 
 struct RetrievalAsk {
   const machine::Tier* tier = nullptr;
-  serving::RetrievalLaw law;
+  traffic::RetrievalLaw law;
   PerSecond asked;       // reads
   PerSecond gives;       // reads that the tier's drives and its rate allow
   bool by_rate = false;  // the rate is what binds

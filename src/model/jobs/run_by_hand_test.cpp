@@ -7,11 +7,11 @@
 
 #include "layers/facility/power_cap.h"
 #include "layers/storage/cache.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/train_job.h"
 #include "model/jobs/train_run.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
@@ -24,7 +24,7 @@ struct HandRun {
 
   explicit HandRun(const std::string& train, const std::string& fleet = "",
                    const std::string& tiers = "", const std::string& compute = "") {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         "orrery: 1\nname: t\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, count: "
         "4" +
             fleet + " }\nfabric:\n  compute: { topology: rail-fat-tree, switch: qm9700" + compute +

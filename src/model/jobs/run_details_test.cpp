@@ -7,6 +7,7 @@
 #include <string>
 
 #include "layers/failure/lifetime.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/batch_work.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/conversations.h"
@@ -20,7 +21,6 @@
 #include "model/machine/costs.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
-#include "model/design/read_design.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::jobs {
@@ -29,7 +29,7 @@ namespace {
 using testing::IsEmpty;
 
 machine::Machine detailed(const std::string& fleet, const std::string& more) {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: t\nsite: { name: one, region: usa, cooling: air-contained }\nfleet:\n  - { "
       "name: a, node: dgx-h100, count: 4" +
           fleet +

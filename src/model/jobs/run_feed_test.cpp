@@ -7,13 +7,13 @@
 #include <string>
 
 #include "layers/fabric/collective_model.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/batch_split.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/pipeline.h"
 #include "model/jobs/tier_asks.h"
 #include "model/jobs/train_job.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
@@ -26,7 +26,7 @@ struct FedRun {
 
   explicit FedRun(const std::string& tier, const std::string& dataset,
                   const std::string& storage_net = "", const std::string& train = "samples: 1M") {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         "orrery: 1\nname: t\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: 4 "
         "}]\nfabric:\n  compute: { topology: rail-fat-tree, switch: qm9700 }\n" +
             storage_net +
@@ -92,7 +92,7 @@ TEST(RunFeed, OfSingleSamplesAsksTheDrives) {
 
 // Drives in the nodes: eight of 3.84 TB answer the eight accelerators of their host.
 TEST(RunFeed, OfDrivesInTheNodesIsOfOneHost) {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: t\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: 4 }]\n"
       "storage: [{ name: n, tier: node-nvme, kind: local-nvme, client_streams: 100000, first_byte: "
       "1 us, stream_rate: 99 GB/s }]\nworkloads: [{ train: { network: { params: 300M, forward: 12 "
@@ -123,7 +123,7 @@ TEST(RunFeed, ASaveAsksItsTierOnce) {
 
 // The weights that are handed on are those of the run above, whatever else stands between.
 TEST(RunStages, HandOnWhatWasTrained) {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: t\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: 4 }]\n"
       "storage:\n  - { name: hot, tier: hot, kind: parallel-fs, read: 9 GB/s, capacity: 9 PB }\n"
       "  - { name: cold, tier: cold, kind: nfs, read: 9 GB/s, capacity: 9 PB }\n"
@@ -171,7 +171,7 @@ TEST(RunStages, HaveWhatRunsLeaveOfATier) {
 // Switches whose optics are in their package are sold with them.
 TEST(RunStages, OpticsInTheSwitchAreNotBought) {
   const auto lines = [](const char* part) {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         std::string("orrery: 1\nname: t\nsite: { region: usa }\nfleet: [{ name: a, node: "
                     "dgx-b300, count: 64 }]\nfabric: { compute: { topology: fat-tree, switch: ") +
             part + " } }\n",

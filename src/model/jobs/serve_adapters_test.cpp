@@ -9,10 +9,10 @@
 
 #include "core/base/statistics.h"
 #include "core/catalog/embedded_table.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
-#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {
@@ -131,7 +131,7 @@ TEST(ServeAdapters, WhatIsNotModelledIsRefused) {
 // A prefix of 500 tokens in a cache that holds it for some adapters only.
 TEST(ServeAdapters, APrefixIsFoundWithinAnAdapter) {
   const auto found = [](int count, const char* more = "") {
-    const auto d = design::read_design(
+    const auto d = design_text::read_design(
         fmt::format("orrery: 1\nname: a\nsite: {{ region: usa }}\nfleet: [{{ name: f, node: "
                     "dgx-h100, count: 1 }}]\nworkloads:\n  - serve: {{ model: llama-3-8b, {}"
                     "adapters: {{ count: {}, slots: 16 }}, arrivals: {{ rate: 5 /s, input_tokens: "

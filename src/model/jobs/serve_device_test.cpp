@@ -3,18 +3,18 @@
 
 #include <cmath>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_choices.h"
 #include "model/jobs/serving_query.h"
-#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {
 namespace {
 
 design::Design on_fleet(const std::string& fleet, const std::string& more = {}) {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, count: 2, " + fleet +
           " }]\nworkloads:\n  - serve: { name: s, model: llama-3-8b, " + more +
           "arrivals: { rate: 1 /s, input_tokens: 1000, output_tokens: 100 } }\n",

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "layers/serving/retrieval.h"
+#include "layers/traffic/retrieval.h"
 #include "model/jobs/apart_size.h"
 #include "model/jobs/failover_ways.h"
 #include "model/jobs/predict_sessions.h"
@@ -41,7 +41,7 @@ struct ServeJob {
   ServeLengths lengths;
   serving::RequestShape request;  // the mean request, its cache settled
   std::optional<double> shared;   // of a prompt, with others; none: what is found of it
-  std::optional<serving::RetrievalLaw> retrieval;  // before a prompt is whole
+  std::optional<traffic::RetrievalLaw> retrieval;  // before a prompt is whole
 
   ServingQuery query;                        // of a transformer
   serving::Replica replica;                  // likewise

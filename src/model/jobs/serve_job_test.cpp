@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/arrivals.h"
 #include "model/jobs/autoscale.h"
 #include "model/jobs/batch_work.h"
@@ -12,14 +13,13 @@
 #include "model/jobs/request_shape.h"
 #include "model/jobs/retrieval.h"
 #include "model/jobs/serving_query.h"
-#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {
 namespace {
 
 design::Design read(const std::string& workloads) {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\n"
       "fleet: [{ name: f, node: dgx-h100, count: 4 }]\n"
       "storage:\n"
@@ -132,7 +132,7 @@ TEST(ServeJob, AnIndexIsReadAsFastAsItsTierAllows) {
   serving::RequestShape r = request_of(m, serve_of(calm, 0));
   EXPECT_DOUBLE_EQ(r.input, 2000);
   add_retrieval(r, m, serve_of(calm, 0), m.fleets[0]);
-  EXPECT_EQ(r.before.base(), serving::retrieval_mean(ask->law).base());
+  EXPECT_EQ(r.before.base(), traffic::retrieval_mean(ask->law).base());
   EXPECT_GT(r.before_p99, r.before);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/design/goals.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/arrivals.h"
 #include "model/jobs/batch_work.h"
 #include "model/jobs/build_machine.h"
@@ -19,7 +20,6 @@
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
 #include "model/machine/partitions.h"
-#include "model/design/read_design.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::jobs {
@@ -27,7 +27,7 @@ namespace {
 
 // A fleet of accelerators, one of hosts, a shared tier and the drives of the nodes.
 machine::Machine asked_machine(const std::string& workloads, const std::string& first = "") {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: f, node: dgx-h100, count: 4" +
           first +
           " }\n  - { name: c, node: cpu-2s-server, count: 2 }\nstorage:\n"
@@ -64,7 +64,7 @@ TEST(ServiceByHand, a_turn_of_a_talk_brings_what_was_said) {
   EXPECT_NEAR(anew.input_p99, 100 + 2 * 120, 1e-9) << "the last turn";
   const machine::Machine chat = plain_service(talk + "trace: chat, output_tokens: 20 }");
   const serving::RequestShape mixed = request_of(chat, asked_serve(chat));
-  const double fresh = serving::mean_length(lengths_of(asked_serve(chat)).prompt);
+  const double fresh = traffic::mean_length(lengths_of(asked_serve(chat)).prompt);
   EXPECT_NEAR(mixed.input, fresh + fresh + 20, 1e-9);
   EXPECT_NEAR(mixed.input_p99, 4142 * (2 * fresh + 20) / fresh, 1e-6);
   const machine::Machine long_chat =
@@ -82,7 +82,7 @@ TEST(ServiceByHand, a_task_is_its_calls_and_their_tools) {
   p.ttft = seconds(1);
   p.tpot = milliseconds(100);
   p.whole_p99 = seconds(9);
-  const serving::TaskCase task = task_of(serve, {.input = 5, .output = 11}, p);
+  const traffic::TaskCase task = task_of(serve, {.input = 5, .output = 11}, p);
   EXPECT_EQ(task.calls, 4);
   EXPECT_DOUBLE_EQ(task.call.base(), 1 + 10 * 0.1);
   EXPECT_EQ(task.call_p99, seconds(9));

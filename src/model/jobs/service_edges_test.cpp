@@ -6,7 +6,8 @@
 #include <string>
 
 #include "layers/serving/disaggregated.h"
-#include "layers/serving/fleet.h"
+#include "layers/traffic/fleet.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/apart_size.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/failover_ways.h"
@@ -14,7 +15,6 @@
 #include "model/jobs/replica_start.h"
 #include "model/jobs/request_shape.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
@@ -22,7 +22,7 @@ namespace {
 
 machine::Machine edge_service(const std::string& serve, const std::string& fleet = "",
                               const std::string& fabric = "") {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsites:\n  - { name: one, region: usa }\n  - { name: two, region: deu "
       "}\nfleet:\n  - { name: f, node: dgx-h100, count: 4, site: one" +
           fleet + " }\n  - { name: g, node: dgx-h100, count: 4, site: two }\n" + fabric +
@@ -101,7 +101,7 @@ TEST(ServiceEdges, of_a_tier_that_reads_nothing_a_start_is_the_usual_one) {
   const Seconds with = replica_start(m, edge_serve(m), m.fleets[0], 1);
   for (machine::Tier& t : m.tiers) t.read = BytesPerSecond(0);
   const Seconds without = replica_start(m, edge_serve(m), m.fleets[0], 1);
-  EXPECT_DOUBLE_EQ(without.base(), serving::ColdStart{}.total());
+  EXPECT_DOUBLE_EQ(without.base(), traffic::ColdStart{}.total());
   EXPECT_NE(without, with);
 }
 

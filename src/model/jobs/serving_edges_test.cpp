@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/apart_size.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/predict_serving.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serve_adapters.h"
-#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {
@@ -72,9 +72,9 @@ TEST(ServingEdges, WhatDoesNotFitIsRefusedByAll) {
 // Ten requests of an open loop come later than the engine stamps them: what is around a first token
 // and a step of scheduling ahead.
 TEST(ServingEdges, AnOpenLoopIsSeenAStepLater) {
-  std::vector<serving::Timed> arrivals;
+  std::vector<traffic::Timed> arrivals;
   for (int i = 0; i < 10; ++i) {
-    serving::Timed t;
+    traffic::Timed t;
     t.spec.prompt = 300 + 10 * i;
     t.spec.output = 20;
     t.at = 0.5 * i;
@@ -85,11 +85,11 @@ TEST(ServingEdges, AnOpenLoopIsSeenAStepLater) {
   ASSERT_TRUE(run && bare);
   ASSERT_EQ(bare->size(), 10U);
   double later = 0;
-  for (const serving::RequestRecord& r : *bare) {
+  for (const traffic::RequestRecord& r : *bare) {
     later += (r.ttft() + r.tpot() + run->replica.engine.first_token.base()) / 10;
   }
   EXPECT_NEAR(run->latency.ttft_mean, later, 1e-9 * later);
-  EXPECT_NEAR(run->latency.tpot_mean, serving::summarise(*bare).tpot_mean, 1e-12);
+  EXPECT_NEAR(run->latency.tpot_mean, traffic::summarise(*bare).tpot_mean, 1e-12);
 }
 
 TEST(ServingEdges, FiguresOfAdapters) {
@@ -122,7 +122,7 @@ TEST(ServingEdges, FiguresOfAdapters) {
 
 // Three guesses a step, of which 2.3 tokens come out; the draft is 8.03 of 70.55 billion weights.
 TEST(ServingEdges, ADraftCostsItsOwnSteps) {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\n"
       "workloads: [{ serve: { name: s, model: llama-3-70b, draft_model: llama-3-8b, arrivals: { "
       "rate: 1 /s, input_tokens: 1000, output_tokens: 100, shared_prefix: 0.3 } } }]\n",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/apart_size.h"
 #include "model/jobs/arrivals.h"
 #include "model/jobs/autoscale.h"
@@ -21,7 +22,6 @@
 #include "model/jobs/replica_start.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_choices.h"
-#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {
@@ -197,7 +197,7 @@ TEST(ServingRefusals, a_slice_has_a_part_of_the_port) {
 
 // Pages of one token are looked for by sixteen: 3,205 of them are 200.
 TEST(Sessions, blocks_and_rates_of_a_tier) {
-  serving::EnginePolicy policy;
+  engines::EnginePolicy policy;
   policy.block_tokens = 1;
   policy.blocks = 3205;
   coarsen_blocks(policy);
@@ -226,7 +226,7 @@ TEST(Sessions, a_tier_holds_blocks_of_tokens) {
   ASSERT_TRUE(replica);
   const machine::Costs device = serving_costs(machine::known(), q);
   const serving::ServingCosts costs = serving_source(device);
-  const serving::KvTierLaw law = kv_tier_law(
+  const engines::KvTierLaw law = kv_tier_law(
       q, {.room = Bytes(131072.0 * 16 * 1000), .rate = gbytes_per_s(10), .first_byte = seconds(3)},
       *replica, 16, costs);
   EXPECT_EQ(law.blocks, 1000);
@@ -240,7 +240,7 @@ TEST(Sessions, a_tier_holds_blocks_of_tokens) {
 }
 
 machine::Machine served(const std::string& serve, const std::string& fleet = "") {
-  const auto d = design::read_design(
+  const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsites:\n  - { name: one, region: usa }\n  - { name: two, region: usa }\n"
       "  - { name: six, region: deu }\nfleet:\n  - { name: f, node: dgx-h100, count: 4, site: one" +
           fleet +
@@ -328,7 +328,7 @@ TEST(ServeParts, ways_lead_to_other_zones_within_their_residency) {
   EXPECT_EQ(request_bytes(s, {.input = 7}), Bytes(28));
   s.request_size = kilobytes(9);
   EXPECT_EQ(request_bytes(s, {.input = 7}), kilobytes(9));
-  EXPECT_EQ(farthest_failover(s), Seconds(serving::kForever));
+  EXPECT_EQ(farthest_failover(s), Seconds(traffic::kForever));
   s.objective.ttft_p99 = seconds(2);
   EXPECT_EQ(farthest_failover(s), seconds(2));
   s.objective.latency_p99 = seconds(1);

@@ -10,7 +10,7 @@ namespace orrery::jobs {
 namespace {
 
 // As vLLM sets them on CPUs, a socket a rank.
-serving::EngineLimits host_limits(const machine::Fleet& fleet) {
+engines::EngineLimits host_limits(const machine::Fleet& fleet) {
   const double sockets = std::max(1, fleet.node.part.host_cpus);
   return {.token_budget = 2048 * sockets, .max_sequences = 128 * sockets};
 }
@@ -30,10 +30,10 @@ ServingQuery serving_query(const machine::Models& models, const design::Serve& s
   q.request = request;
   q.split.pp = serve.pp;
   if (serve.adapters) q.adapters = adapter_set(*serve.adapters);
-  const serving::Engine* engine = find_engine(models.engines, q.engine);
+  const engines::Engine* engine = find_engine(models.engines, q.engine);
   if (fleet.host != nullptr) q.limits = host_limits(fleet);
   if ((serve.chunked_prefill && !serve.max_batch) || engine == nullptr) return q;
-  serving::EngineLimits limits = q.limits.value_or(default_limits(*engine, q.memory()));
+  engines::EngineLimits limits = q.limits.value_or(default_limits(*engine, q.memory()));
   if (serve.max_batch) limits.max_sequences = *serve.max_batch;
   if (!serve.chunked_prefill) {
     // Prompts that enter whole take as many tokens of a step as they have.

@@ -10,6 +10,7 @@
 #include "layers/cost/rental.h"
 #include "layers/failure/rates.h"
 #include "model/design/goals.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/batch_split.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/failure_source.h"
@@ -17,7 +18,6 @@
 #include "model/machine/machine.h"
 #include "model/machine/partitions.h"
 #include "model/machine/site_load.h"
-#include "model/design/read_design.h"
 #include "model/machine/wan.h"
 
 namespace orrery::jobs {
@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 machine::Machine machine_from(const std::string& fleet, const std::string& more = "") {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: t\nsites:\n  - { name: one, region: usa, cooling: air-contained, "
       "supply_temperature: 21 C, cooling_unit: 300 kW }\n  - { name: two, region: deu }\nfleet:\n" +
           fleet + more,

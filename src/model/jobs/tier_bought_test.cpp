@@ -5,10 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
-#include "model/design/read_design.h"
 #include "model/machine/tier_size.h"
 
 namespace orrery::jobs {
@@ -16,7 +16,7 @@ namespace {
 
 struct Stand {
   explicit Stand(const std::string& fields) {
-    const auto read = design::read_design(
+    const auto read = design_text::read_design(
         "orrery: 1\nname: a\nsite: { name: one, region: usa }\nfleet: [{ name: f, node: dgx-h100, "
         "count: 4 }]\nstorage: [{ name: t, " +
             fields + " }]\n",

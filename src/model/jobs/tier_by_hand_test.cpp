@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
-#include "model/design/read_design.h"
 #include "model/machine/tier_size.h"
 
 namespace orrery::jobs {
@@ -17,7 +17,7 @@ namespace {
 
 // Four nodes with drives, one tier of the name "t", nothing that runs.
 design::Design one_tier(const std::string& fields) {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: a\nsite: { name: one, region: usa }\nfleet: [{ name: f, node: dgx-h100, "
       "count: 4 }]\nstorage: [{ name: t, " +
           fields + " }]\n",

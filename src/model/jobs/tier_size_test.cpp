@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "model/design/profiles.h"
+#include "model/design_text/profiles.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/tier_asks.h"
-#include "model/design/read_design.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::jobs {
@@ -13,7 +13,7 @@ namespace {
 
 // A run of a 70B model that reads 200 TB of samples and saves every hour.
 design::Design with_tier(const std::string& tier, const std::string& more = "") {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\n"
       "fleet: [{ name: f, node: dgx-h100, count: 32 }]\n"
       "fabric: { storage: { topology: fat-tree, switch: qm9700, port_rate: 400 Gb/s } }\n"
@@ -231,7 +231,8 @@ TEST(profiles, are_tiers_by_themselves) {
     EXPECT_TRUE(t.need) << p.id << " leaves the count to the workloads";
     EXPECT_EQ(lacks(m, asks_of(m)), "") << p.id;
     EXPECT_LE(t.latency.total, machine::latency_target(t.tier->tier) * 2) << p.id;
-    for (const design::ProfileField& f : profile_fields(d.storage[0], machine::known().catalog())) {
+    for (const design_text::ProfileField& f :
+         profile_fields(d.storage[0], machine::known().catalog())) {
       EXPECT_TRUE(f.followed()) << p.id << ' ' << f.key;
     }
   }

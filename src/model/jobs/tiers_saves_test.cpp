@@ -9,7 +9,7 @@
 
 #include "layers/storage/economics.h"
 #include "model/design/design.h"
-#include "model/design/read_design.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/pipeline.h"
 #include "model/jobs/tier_asks.h"
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 machine::Machine stored(const std::string& storage, const std::string& more = "") {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: t\nsites:\n  - { name: one, region: usa, cooling: air-contained }\n  - { "
       "name: two, region: usa }\nfleet:\n  - { name: a, node: dgx-h100, count: 4, site: one }\n"
       "fabric:\n  compute: { topology: rail-fat-tree, switch: qm9700 }\n  wan:\n    - { between: "

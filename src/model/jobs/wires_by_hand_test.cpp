@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 // Two sites; what stands there comes after.
 machine::Machine wired(const std::string& fleets, const std::string& more) {
-  const auto read = design::read_design(
+  const auto read = design_text::read_design(
       "orrery: 1\nname: t\nsites:\n  - { name: one, region: usa }\n  - { name: two, region: deu "
       "}\nfleet:\n" +
           fleets + more,

@@ -5,13 +5,13 @@
 
 #include <string>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/predict_training.h"
 #include "model/jobs/tier_asks.h"
 #include "model/jobs/train_job.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
-#include "model/design/read_design.h"
 #include "model/machine/partitions.h"
 
 namespace orrery::jobs {
@@ -84,7 +84,7 @@ TEST(LayoutWishes, are_tried_among_the_usual_choices) {
 }
 
 design::Design plain_design(const std::string& storage) {
-  return design::read_design(
+  return design_text::read_design(
              "orrery: 1\nname: t\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
              "count: 4 }\nstorage:\n  - { tier: hot, kind: parallel-fs, " +
                  storage +

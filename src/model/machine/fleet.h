@@ -31,7 +31,7 @@ struct Fleet {
   std::vector<FleetSlice> slices;  // empty: they are whole
 
   // What a replica of a model runs on, nullptr where accelerators are whole. A design with services
-  // cuts into one size (design/check_service.cpp).
+  // cuts into one size (design_text/check_service.cpp).
   const FleetSlice* slice() const { return slices.empty() ? nullptr : &slices.front(); }
 
   // Of a fleet without accelerators its hosts, each as one device: what their cores and memory do.

@@ -67,8 +67,8 @@ Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge) 
              faults);
   take_table(k, "catalog/refarch_storage.csv", storage::read_storage_guidance, m.storage_guidance,
              faults);
-  take_table(k, "calibration/serving_engines.csv", serving::read_engines, m.engines, faults);
-  take_table(k, "calibration/serving_tuning.csv", serving::read_tunings, m.tunings, faults);
+  take_table(k, "calibration/serving_engines.csv", engines::read_engines, m.engines, faults);
+  take_table(k, "calibration/serving_tuning.csv", engines::read_tunings, m.tunings, faults);
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return m;
 }

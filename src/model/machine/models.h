@@ -10,10 +10,10 @@
 
 #include "core/catalog/knowledge.h"
 #include "layers/compute/calibration.h"
+#include "layers/engines/engine.h"
 #include "layers/fabric/collective_parameters.h"
 #include "layers/failure/causes.h"
 #include "layers/failure/rates.h"
-#include "layers/serving/engine.h"
 #include "layers/storage/dataset.h"
 #include "layers/storage/guidance.h"
 #include "layers/training/calibration.h"
@@ -30,8 +30,8 @@ struct Models {
   std::vector<failure::FaultCause> fault_causes;
   std::vector<storage::DatasetKind> dataset_kinds;
   std::vector<storage::StorageGuidance> storage_guidance;
-  std::vector<serving::Engine> engines;
-  std::vector<serving::TuningRow> tunings;
+  std::vector<engines::Engine> engines;
+  std::vector<engines::TuningRow> tunings;
   std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
 
   const catalog::Catalog& catalog() const { return knowledge->catalog; }

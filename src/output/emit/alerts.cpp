@@ -186,7 +186,8 @@ Result<std::vector<Metric>> known_metrics() {
   return metrics;
 }
 
-Result<WatchRules> watch_rules(const plan::Review& review, const std::vector<PlannedValue>& plan) {
+Result<WatchRules> watch_rules(const review::Review& review,
+                               const std::vector<PlannedValue>& plan) {
   const auto recording = catalog::embedded_table(kRecordingTable);
   if (!recording) return std::unexpected(recording.error());
   const auto alerts = catalog::embedded_table(kAlertTable);

@@ -18,7 +18,7 @@
 
 #include "core/base/diagnostic.h"
 #include "output/emit/prometheus_plan.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -60,7 +60,7 @@ struct WatchRules {
   std::vector<RecordingRule> recording;  // each reads only those before it
   std::vector<Alert> alerts;             // by group, in the order of the table
 };
-Result<WatchRules> watch_rules(const plan::Review& review, const std::vector<PlannedValue>& plan);
+Result<WatchRules> watch_rules(const review::Review& review, const std::vector<PlannedValue>& plan);
 
 // A metric that rules or dashboards may read (metrics.csv).
 struct Metric {

@@ -34,14 +34,14 @@ std::vector<std::string_view> separated(std::string_view text, std::string_view 
   }
 }
 
-Traits traits_of(const plan::Review& review, const std::vector<PlannedValue>& plan) {
+Traits traits_of(const review::Review& review, const std::vector<PlannedValue>& plan) {
   Traits traits;
   for (const machine::Fleet& f : review.fleets()) {
     if (!has_dcgm(f)) continue;
     traits.insert("nvidia");
     if (f.accelerator()->scaleup_link.starts_with("NVLink")) traits.insert("nvlink");
   }
-  for (const plan::TrainView& t : review.trains) {
+  for (const review::TrainView& t : review.trains) {
     if (t.feasible()) traits.insert("train");
   }
   if (review.design().scheduler.kind != design::SchedulerKind::kubernetes) traits.insert("slurm");

@@ -22,7 +22,7 @@ std::vector<std::string_view> separated(std::string_view text, std::string_view 
 
 // What a design has, in the words of the column `needs`: nvidia, nvlink, train, slurm, cache.
 using Traits = std::set<std::string, std::less<>>;
-Traits traits_of(const plan::Review& review, const std::vector<PlannedValue>& plan);
+Traits traits_of(const review::Review& review, const std::vector<PlannedValue>& plan);
 bool meets(std::string_view needs, const Traits& traits);
 
 }  // namespace orrery::emit

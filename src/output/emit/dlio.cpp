@@ -24,20 +24,20 @@ std::int64_t whole(double count) {
 }
 
 // The state of one rank: DLIO would make up its own from a transformer's shape.
-void add_model(YamlWriter& yaml, const plan::TrainView& t, const std::string& name) {
+void add_model(YamlWriter& yaml, const review::TrainView& t, const std::string& name) {
   yaml.begin("model").text("name", name);
   if (t.checkpoint) yaml.number("model_size_bytes", whole(t.checkpoint->load.busiest_rank.base()));
   yaml.end();
 }
 
-double steps_of(const plan::TrainView& t) {
+double steps_of(const review::TrainView& t) {
   const double between = t.checkpoint ? t.checkpoint->interval / t.step.step : 0;
   return std::clamp(std::ceil(kSaves * between), kStepsLeast, kStepsMost);
 }
 
 // Samples lie many in a shard, or one in a file; as many as the steps take, each once, so that no
 // page cache answers.
-void add_dataset(YamlWriter& yaml, const plan::TrainView& t, const std::string& name,
+void add_dataset(YamlWriter& yaml, const review::TrainView& t, const std::string& name,
                  std::int64_t batch) {
   const jobs::FeedPlan& feed = t.feed;
   const double per_file = std::max(1.0, std::floor(feed.object / feed.sample));
@@ -50,7 +50,7 @@ void add_dataset(YamlWriter& yaml, const plan::TrainView& t, const std::string& 
   yaml.number("record_length_bytes", whole(feed.sample.base())).end();
 }
 
-void add_checkpoint(YamlWriter& yaml, const plan::TrainView& t, const std::string& name) {
+void add_checkpoint(YamlWriter& yaml, const review::TrainView& t, const std::string& name) {
   if (!t.checkpoint || t.checkpoint->first == nullptr) return;
   const jobs::SavePlan& save = *t.checkpoint;
   const machine::Tier& to = save.safe ? *save.safe : *save.first;
@@ -61,7 +61,8 @@ void add_checkpoint(YamlWriter& yaml, const plan::TrainView& t, const std::strin
   yaml.number("steps_between_checkpoints", whole(save.interval / t.step.step)).end();
 }
 
-std::string config_of(const plan::TrainView& t, const std::string& name, const EmitSource& source) {
+std::string config_of(const review::TrainView& t, const std::string& name,
+                      const EmitSource& source) {
   const std::int64_t batch = whole(static_cast<double>(t.train->batch) / t.accelerators);
   YamlWriter yaml;
   const std::string run = fmt::format(
@@ -89,10 +90,10 @@ std::string config_of(const plan::TrainView& t, const std::string& name, const E
 
 }  // namespace
 
-Result<EmittedFiles> emit_dlio(const plan::Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_dlio(const review::Review& review, const EmitSource& source) {
   EmittedFiles files;
   Diagnostics faults;
-  for (const plan::TrainView& t : review.trains) {
+  for (const review::TrainView& t : review.trains) {
     if (!t.feasible() || !t.feed.known || t.feed.sample <= Bytes(0)) continue;
     const auto name =
         checked_name(t.label, NameRule::dns_label,

@@ -14,11 +14,11 @@
 
 #include "core/base/diagnostic.h"
 #include "output/emit/file.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
 // Fault "emit.no-reads" where no run reads a data set from a tier.
-Result<EmittedFiles> emit_dlio(const plan::Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_dlio(const review::Review& review, const EmitSource& source);
 
 }  // namespace orrery::emit

@@ -6,37 +6,37 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "model/design/yaml_tree.h"
+#include "model/design_text/yaml_tree.h"
 #include "output/emit/review_fixture.h"
 
 namespace orrery::emit {
 namespace {
 
 // The text at "dataset.format" of a file that is read back.
-std::string at(const design::YamlNode& root, std::string_view path) {
-  const design::YamlNode* node = &root;
+std::string at(const design_text::YamlNode& root, std::string_view path) {
+  const design_text::YamlNode* node = &root;
   for (const std::string_view key : split(path, '.')) {
-    const auto found = std::ranges::find(node->keys, key, &design::YamlNode::Key::text);
+    const auto found = std::ranges::find(node->keys, key, &design_text::YamlNode::Key::text);
     if (found == node->keys.end()) return "";
     node = &node->items[static_cast<std::size_t>(found - node->keys.begin())];
   }
   return node->text;
 }
 
-design::YamlNode parsed(const std::string& text) {
+design_text::YamlNode parsed(const std::string& text) {
   Diagnostics faults;
-  auto root = design::parse_yaml(text, "dlio.yaml", faults);
+  auto root = design_text::parse_yaml(text, "dlio.yaml", faults);
   EXPECT_TRUE(root && faults.empty()) << to_text(faults) << text;
-  return root.value_or(design::YamlNode{});
+  return root.value_or(design_text::YamlNode{});
 }
 
 TEST(dlio, replays_the_run_that_was_planned) {
   const auto r = reviewed(read_template("superpod-h100"));
   const auto files = emit_dlio(*r->review, r->source);
   ASSERT_TRUE(files) << to_text(files.error());
-  const plan::TrainView& t = r->review->trains.front();
+  const review::TrainView& t = r->review->trains.front();
   ASSERT_EQ(files->front().path, "workload/dlio-" + t.label + ".yaml");
-  const design::YamlNode root = parsed(files->front().text);
+  const design_text::YamlNode root = parsed(files->front().text);
   EXPECT_NEAR(parse_number(at(root, "train.computation_time")).value(), t.step.step.base(),
               t.step.step.base() * 1e-3);
   const double batch = parse_number(at(root, "reader.batch_size")).value();
@@ -70,7 +70,7 @@ TEST(dlio, follows_the_data_set) {
   const auto r = reviewed(d);
   const auto files = emit_dlio(*r->review, r->source);
   ASSERT_TRUE(files) << to_text(files.error());
-  const design::YamlNode root = parsed(files->front().text);
+  const design_text::YamlNode root = parsed(files->front().text);
   EXPECT_EQ(at(root, "dataset.num_samples_per_file"), "1");
   EXPECT_EQ(at(root, "dataset.format"), "npz");
   EXPECT_EQ(at(root, "reader.file_shuffle"), "off");

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
-#include "model/design/yaml_tree.h"
+#include "model/design_text/yaml_tree.h"
 #include "output/emit/stamp.h"
 
 namespace orrery::emit {
@@ -61,7 +61,8 @@ TEST(Escape, CommentsAreShortAscii) {
 TEST(Escape, YamlReadsBack) {
   for (const std::string& text : hostile_pieces()) {
     Diagnostics faults;
-    const auto tree = design::parse_yaml("k: " + yaml_string(text) + "\nend: 1\n", "t", faults);
+    const auto tree =
+        design_text::parse_yaml("k: " + yaml_string(text) + "\nend: 1\n", "t", faults);
     ASSERT_TRUE(tree.has_value()) << text;
     EXPECT_THAT(faults, testing::IsEmpty());
     ASSERT_EQ(tree->items.size(), 2U);

@@ -109,7 +109,7 @@ class Builder {
 
 }  // namespace
 
-Result<std::vector<Panel>> panels_of(const plan::Review& review,
+Result<std::vector<Panel>> panels_of(const review::Review& review,
                                      const std::vector<PlannedValue>& plan) {
   const auto table = catalog::embedded_table(kPanelTable);
   if (!table) return std::unexpected(table.error());
@@ -122,7 +122,7 @@ Result<std::vector<Panel>> panels_of(const plan::Review& review,
   return panels;
 }
 
-Result<std::vector<std::string>> dashboard_expressions(const plan::Review& review,
+Result<std::vector<std::string>> dashboard_expressions(const review::Review& review,
                                                        const std::vector<PlannedValue>& plan) {
   const auto panels = panels_of(review, plan);
   if (!panels) return std::unexpected(panels.error());
@@ -133,7 +133,7 @@ Result<std::vector<std::string>> dashboard_expressions(const plan::Review& revie
   return all;
 }
 
-Result<EmittedFiles> emit_grafana(const plan::Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_grafana(const review::Review& review, const EmitSource& source) {
   const std::vector<PlannedValue> plan = planned_values(review);
   const auto panels = panels_of(review, plan);
   if (!panels) return std::unexpected(panels.error());

@@ -14,7 +14,7 @@
 #include "core/base/diagnostic.h"
 #include "output/emit/file.h"
 #include "output/emit/prometheus_plan.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -37,13 +37,13 @@ struct Panel {
   std::vector<PanelQuery> measured;
   std::vector<PlanLine> plan;  // never empty
 };
-Result<std::vector<Panel>> panels_of(const plan::Review& review,
+Result<std::vector<Panel>> panels_of(const review::Review& review,
                                      const std::vector<PlannedValue>& plan);
 
 // What the panels read; the counters file must have it.
-Result<std::vector<std::string>> dashboard_expressions(const plan::Review& review,
+Result<std::vector<std::string>> dashboard_expressions(const review::Review& review,
                                                        const std::vector<PlannedValue>& plan);
 
-Result<EmittedFiles> emit_grafana(const plan::Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_grafana(const review::Review& review, const EmitSource& source);
 
 }  // namespace orrery::emit

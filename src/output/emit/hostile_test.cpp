@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/base/text.h"
-#include "model/design/yaml_tree.h"
+#include "model/design_text/yaml_tree.h"
 #include "output/emit/grafana.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/prometheus.h"
@@ -16,7 +16,7 @@
 namespace orrery::emit {
 namespace {
 
-using Emitter = std::function<Result<EmittedFiles>(const plan::Review&, const EmitSource&)>;
+using Emitter = std::function<Result<EmittedFiles>(const review::Review&, const EmitSource&)>;
 
 struct NamedEmitter {
   std::string name;
@@ -135,7 +135,7 @@ std::string breach_in(const EmittedFile& file) {
       continue;
     }
     Diagnostics faults;
-    const auto tree = design::parse_yaml(document, file.path, faults);
+    const auto tree = design_text::parse_yaml(document, file.path, faults);
     const bool blank =
         document.find_first_not_of("# \n") == std::string::npos || (!tree && faults.empty());
     if (!blank && (!tree || has_errors(faults))) return "no longer readable: " + to_text(faults);

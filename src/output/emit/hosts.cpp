@@ -23,12 +23,12 @@ struct Seat {
 
 int digits_of(int n) { return static_cast<int>(std::to_string(std::max(1, n)).size()); }
 
-bool is_wanted(const plan::Review& review, const machine::Fleet& view, HostsOf which) {
+bool is_wanted(const review::Review& review, const machine::Fleet& view, HostsOf which) {
   if (which == HostsOf::all) return true;
   return is_slurms(review.design(), *view.fleet) == (which == HostsOf::slurm);
 }
 
-Result<std::vector<HostFleet>> fleets_of(const plan::Review& review, HostsOf which) {
+Result<std::vector<HostFleet>> fleets_of(const review::Review& review, HostsOf which) {
   std::vector<HostFleet> out;
   Diagnostics faults;
   for (const machine::Fleet& view : review.fleets()) {
@@ -108,7 +108,7 @@ bool on_compute_network(const machine::Fleet& view) {
 // Builds the levels from the ground: domain (where hosts share a node), unit, pod, core.
 class TreeBuilder {
  public:
-  TreeBuilder(const plan::Review& review, Hosts& hosts) : review_(review), hosts_(hosts) {}
+  TreeBuilder(const review::Review& review, Hosts& hosts) : review_(review), hosts_(hosts) {}
 
   void build() {
     seat_fabric_fleets();
@@ -214,7 +214,7 @@ class TreeBuilder {
     return out;
   }
 
-  const plan::Review& review_;
+  const review::Review& review_;
   Hosts& hosts_;
   std::map<Seat, std::vector<HostRange>> units_;
 };
@@ -287,7 +287,7 @@ void check_switches(const Hosts& hosts, Diagnostics& faults) {
 
 }  // namespace
 
-Result<Hosts> hosts_of(const plan::Review& review, HostsOf which) {
+Result<Hosts> hosts_of(const review::Review& review, HostsOf which) {
   auto fleets = fleets_of(review, which);
   if (!fleets) return std::unexpected(std::move(fleets.error()));
   Hosts hosts{.fleets = std::move(*fleets)};

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -53,7 +53,7 @@ struct Hosts {
 // Which fleets: all, or those that the design gives to one scheduler.
 enum class HostsOf { all, slurm, kubernetes };
 // Refuses a fleet name that cannot be part of a host name, and a tree that check_tree refuses.
-Result<Hosts> hosts_of(const plan::Review& review, HostsOf which);
+Result<Hosts> hosts_of(const review::Review& review, HostsOf which);
 
 // What a scheduler would only warn about: a host in two leaves or in none, a leaf or a switch that
 // is nowhere or twice, a host that does not exist. Codes "emit.tree".

@@ -96,7 +96,7 @@ Diagnostics check_profiles(const KubePlan& plan) {
   return faults;
 }
 
-Result<KubePlan> plan_of(const plan::Review& review, const EmitSource& source) {
+Result<KubePlan> plan_of(const review::Review& review, const EmitSource& source) {
   auto hosts = hosts_of(review, HostsOf::kubernetes);
   if (!hosts) return std::unexpected(std::move(hosts.error()));
   if (hosts->fleets.empty()) return not_kubernetes(review.design());
@@ -164,7 +164,7 @@ std::string mig_class(const std::string& profile) {
 
 std::string claim_name(const HostFleet& fleet) { return fleet.name() + "-host"; }
 
-Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source,
+Result<EmittedFiles> emit_kubernetes(const review::Review& review, const EmitSource& source,
                                      const KubernetesOptions& options) {
   if (Diagnostics faults = check_object_store(options.object_store); !faults.empty()) {
     return std::unexpected(std::move(faults));

@@ -25,7 +25,7 @@
 
 #include "core/base/diagnostic.h"
 #include "output/emit/file.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -33,7 +33,7 @@ struct KubernetesOptions {
   bool ray = false;               // runs as RayJobs (KubeRay) and not as JobSets
   std::string object_store = {};  // its address; empty: nothing is mounted of it
 };
-Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source,
+Result<EmittedFiles> emit_kubernetes(const review::Review& review, const EmitSource& source,
                                      const KubernetesOptions& options = {});
 
 // What a check looked at, for people: "Job v1 batch: 12 fields checked, 2 not known".

@@ -9,14 +9,14 @@
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/catalog/embedded.h"
-#include "model/design/yaml_tree.h"
+#include "model/design_text/yaml_tree.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes.h"
 
 namespace orrery::emit {
 namespace {
 
-using design::YamlNode;
+using design_text::YamlNode;
 
 struct Fact {
   bool required = false;
@@ -229,7 +229,7 @@ KubernetesCheck check_kubernetes(std::string_view yaml, const std::string& file)
   KubernetesCheck check;
   for (const std::string& document : documents_of(yaml)) {
     if (is_blank(document)) continue;
-    const auto tree = design::parse_yaml(document, file, check.faults);
+    const auto tree = design_text::parse_yaml(document, file, check.faults);
     if (!tree) continue;
     KindCheck seen{.file = file,
                    .kind = text_of(field(*tree, "kind")),

@@ -7,7 +7,7 @@
 #include "core/base/csv.h"
 #include "core/catalog/embedded_table.h"
 #include "model/design/names.h"
-#include "model/design/profiles.h"
+#include "model/design_text/profiles.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/run_terms.h"
@@ -58,7 +58,7 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
 }
 
 // The tiers that a run reads from and saves to, each once.
-std::vector<std::string> tiers_of(const plan::TrainView& train) {
+std::vector<std::string> tiers_of(const review::TrainView& train) {
   std::vector<std::string> out;
   const auto add = [&out](const machine::Tier* tier) {
     const bool mounts =
@@ -73,7 +73,7 @@ std::vector<std::string> tiers_of(const plan::TrainView& train) {
   return out;
 }
 
-void add_environment(YamlWriter& yaml, const plan::TrainView& train, const std::string& name) {
+void add_environment(YamlWriter& yaml, const review::TrainView& train, const std::string& name) {
   const auto set = [&yaml](std::string_view key, const std::string& value) {
     yaml.item().text("name", key).text("value", value).end_item();
   };
@@ -85,7 +85,7 @@ void add_environment(YamlWriter& yaml, const plan::TrainView& train, const std::
   yaml.end();
 }
 
-void add_container(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
+void add_container(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& train,
                    const std::string& name) {
   const auto f =
       static_cast<std::size_t>(std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view) -
@@ -116,7 +116,8 @@ void add_container(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView
 }
 
 // A gang that fits one unit must lie in one; a larger one is packed as far as it can be.
-std::pair<std::string, std::string> placement(const KubePlan& plan, const plan::TrainView& train) {
+std::pair<std::string, std::string> placement(const KubePlan& plan,
+                                              const review::TrainView& train) {
   int largest = 0;
   for (const TreeSwitch& s : plan.hosts.tree) {
     int hosts = 0;
@@ -131,12 +132,12 @@ std::pair<std::string, std::string> placement(const KubePlan& plan, const plan::
       std::string(kUnitLabel)};
 }
 
-std::int64_t restarts_of(const plan::TrainView& train) {
+std::int64_t restarts_of(const review::TrainView& train) {
   const double failures = train.failure.mtbf > Seconds(0) ? train.run_time / train.failure.mtbf : 0;
   return std::max<std::int64_t>(kRestartsLeast, std::llround(failures * kRestartMargin));
 }
 
-void add_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
+void add_pod(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& train,
              const std::string& name) {
   yaml.begin("template");
   if (plan.topology) {
@@ -152,7 +153,8 @@ void add_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& trai
   yaml.end().end();
 }
 
-std::string job_yaml(const KubePlan& plan, const plan::TrainView& train, const std::string& name) {
+std::string job_yaml(const KubePlan& plan, const review::TrainView& train,
+                     const std::string& name) {
   const Tenant& tenant = tenant_of(plan, *train.workload);
   YamlWriter yaml;
   yaml.document();
@@ -178,7 +180,7 @@ std::string job_yaml(const KubePlan& plan, const plan::TrainView& train, const s
 
 }  // namespace
 
-void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
+void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& train,
                  const std::string& name) {
   add_pod(yaml, plan, train, name);
 }
@@ -187,7 +189,7 @@ std::vector<std::pair<std::string_view, std::string>> profile_annotations(
     const machine::Tier& tier, const catalog::Catalog& catalog) {
   if (tier.tier->profile.empty()) return {};
   std::string settings;
-  for (const design::ProfileField& f : design::profile_fields(*tier.tier, catalog)) {
+  for (const design_text::ProfileField& f : design_text::profile_fields(*tier.tier, catalog)) {
     settings += fmt::format("{}{}: {}", settings.empty() ? "" : ", ", f.key, f.value);
   }
   return {{"orrery/storage-profile", tier.tier->profile}, {"orrery/storage-settings", settings}};
@@ -215,7 +217,7 @@ Result<std::string> storage_yaml(const KubePlan& plan) {
 Result<EmittedFiles> job_files(const KubePlan& plan) {
   EmittedFiles files;
   Diagnostics faults;
-  for (const plan::TrainView& train : plan.review.trains) {
+  for (const review::TrainView& train : plan.review.trains) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
     const auto name = checked_name(

@@ -34,7 +34,7 @@ struct Tenant {
 };
 
 struct KubePlan {
-  const plan::Review& review;
+  const review::Review& review;
   const EmitSource& source;
   Hosts hosts;
   std::vector<KubeFleet> fleets;  // as hosts.fleets
@@ -60,9 +60,9 @@ Result<EmittedFiles> service_files(const KubePlan& plan);
 std::string isolation_yaml(const KubePlan& plan);        // empty where no tenant asks for it
 Result<std::string> buckets_yaml(const KubePlan& plan);  // empty without an object store
 // For job_files, with what a pod of a run has: its node, container, mounts.
-std::string ray_job_yaml(const KubePlan& plan, const plan::TrainView& train,
+std::string ray_job_yaml(const KubePlan& plan, const review::TrainView& train,
                          const std::string& name);
-void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
+void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& train,
                  const std::string& name);
 
 // apiVersion, kind and metadata; leaves the object open for its spec.

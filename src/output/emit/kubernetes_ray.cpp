@@ -22,7 +22,7 @@ void add_head(YamlWriter& yaml) {
 
 }  // namespace
 
-std::string ray_job_yaml(const KubePlan& plan, const plan::TrainView& train,
+std::string ray_job_yaml(const KubePlan& plan, const review::TrainView& train,
                          const std::string& name) {
   const Tenant& tenant = tenant_of(plan, *train.workload);
   YamlWriter yaml;

@@ -14,7 +14,7 @@ using testing::Not;
 // A run of 4 hosts with 12.5 failures, which saves every 40.4 steps in 18.3 s.
 std::unique_ptr<ReviewedExample> planned_words() {
   auto r = reviewed_as_pods(read_text(kPodsDesign));
-  plan::TrainView& train = r->review->trains.front();
+  review::TrainView& train = r->review->trains.front();
   train.step.layout = "tp2 pp3 dp5";
   train.step.step = seconds(2.5);
   train.run_time = seconds(1000);
@@ -159,7 +159,7 @@ TEST(KubernetesRunText, OfARayJob) {
 // Twice the failures that are expected, and ten at the least.
 TEST(KubernetesRunText, RestartsFollowTheFailures) {
   auto r = planned_words();
-  plan::TrainView& train = r->review->trains.front();
+  review::TrainView& train = r->review->trains.front();
   train.failure.mtbf = seconds(200);
   EXPECT_THAT(words_of(*r), HasSubstr("    maxRestarts: 10\n"));
   train.failure.mtbf = seconds(182);  // 5.49
@@ -171,7 +171,7 @@ TEST(KubernetesRunText, RestartsFollowTheFailures) {
 // Four hosts of the fleet hang on the first unit, two on the second.
 TEST(KubernetesRunText, OneUnitHoldsARunOfFour) {
   auto r = planned_words();
-  plan::TrainView& train = r->review->trains.front();
+  review::TrainView& train = r->review->trains.front();
   train.hosts = 5;
   EXPECT_THAT(words_of(*r), HasSubstr("                kueue.x-k8s.io/podset-preferred-topology: "
                                       "fabric.orrery/unit\n"));
@@ -192,7 +192,7 @@ TEST(KubernetesRunText, WithoutATreeNothingIsSaidOfPlaces) {
 // Only what a pod can mount and others can reach: no object store, no disks of the node's own.
 TEST(KubernetesRunText, TiersAreMountedOnce) {
   auto r = planned_words();
-  plan::TrainView& train = r->review->trains.front();
+  review::TrainView& train = r->review->trains.front();
   const auto& tiers = r->review->tiers();
   const auto tier = [&tiers](std::string_view label) {
     return &*std::ranges::find(tiers, label, &machine::Tier::label);

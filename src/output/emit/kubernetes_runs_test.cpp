@@ -90,7 +90,7 @@ TEST(KubernetesRuns, TiersAreClaimedByShareAndOutliveTheirClaims) {
 // Twice the failures that the plan expects, ten at least.
 TEST(KubernetesRuns, ARunMayRestartTwiceAsOftenAsItIsExpectedToFail) {
   const auto r = reviewed(read_template("cloud-rental"));
-  const plan::TrainView& train = r->review->trains.front();
+  const review::TrainView& train = r->review->trains.front();
   const double failures = train.run_time / train.failure.mtbf;
   ASSERT_GT(failures, 6);
   EXPECT_THAT(text_of(kube_files(read_template("cloud-rental")), "job-pretrain.yaml"),
@@ -112,7 +112,7 @@ TEST(KubernetesRuns, AServiceScalesBetweenItsMeanAndItsPeak) {
   auto& serve = std::get<design::Serve>(design.workloads.front().task);
   serve.arrivals.peak = 4;
   const auto r = reviewed(design);
-  const plan::ServeView& view = r->review->serves.front();
+  const review::ServeView& view = r->review->serves.front();
   ASSERT_TRUE(view.feasible());
   ASSERT_GT(view.replicas_needed, 8);
   const std::string text = text_of(kube_files(design), "service-" + view.label + ".yaml");
@@ -131,7 +131,7 @@ TEST(KubernetesRuns, TheEngineIsToldItsTwoWaysOfBeingCut) {
   serve.tp = 4;
   serve.pp = 2;
   const auto r = reviewed(design);
-  const plan::ServeView& view = r->review->serves.front();
+  const review::ServeView& view = r->review->serves.front();
   ASSERT_TRUE(view.feasible());
   ASSERT_EQ(view.devices_per_replica, 8);
   EXPECT_THAT(text_of(kube_files(design), "service-" + view.label + ".yaml"),

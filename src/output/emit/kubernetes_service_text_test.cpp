@@ -253,7 +253,7 @@ TEST(KubernetesServiceText, TheLeastOfAServiceThatFollowsItsLoad) {
 
 TEST(KubernetesServiceText, TheLeastOfOneThatDoesNot) {
   const auto r = reviewed_as_pods(read_text(kDesk));
-  plan::ServeView& s = r->review->serves[1];
+  review::ServeView& s = r->review->serves[1];
   const auto scale = [&](double replicas, double needed, double rate, double peak) {
     s.replicas = replicas;
     s.replicas_needed = needed;

@@ -32,13 +32,13 @@ constexpr int kStartupProbes = 120;
 constexpr int kProbeSeconds = 10;
 constexpr int kSystemCores = 2;  // of a host that a replica has to itself
 
-int replicas_of(const plan::ServeView& s) {
+int replicas_of(const review::ServeView& s) {
   return std::max(1, static_cast<int>(std::ceil(s.replicas - 1e-9)));
 }
 
 // What the mean traffic needs: the peak's replicas over the peak factor, and two where one may
 // fail.
-int least_replicas(const plan::ServeView& s) {
+int least_replicas(const review::ServeView& s) {
   if (s.serve->autoscale) {
     const double share = s.replicas / s.serve->autoscale->max;
     const auto least = static_cast<int>(std::ceil(s.serve->autoscale->min * share - 1e-9));
@@ -49,7 +49,7 @@ int least_replicas(const plan::ServeView& s) {
   return std::clamp(needed, replicas_of(s) > 1 ? 2 : 1, replicas_of(s));
 }
 
-void add_resources(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s) {
+void add_resources(YamlWriter& yaml, const KubePlan& plan, const review::ServeView& s) {
   const auto at = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
   const KubeFleet& fleet = plan.fleets[static_cast<std::size_t>(at - plan.hosts.fleets.begin())];
   yaml.begin("resources").begin("limits");
@@ -70,7 +70,7 @@ void add_probe(YamlWriter& yaml, std::string_view key, int failures) {
   yaml.number("periodSeconds", kProbeSeconds).number("failureThreshold", failures).end();
 }
 
-int tensor_split(const plan::ServeView& s) {
+int tensor_split(const review::ServeView& s) {
   return s.devices_per_replica / std::max(1, s.serve->pp);
 }
 
@@ -96,7 +96,7 @@ void append(std::vector<std::string>& out, const std::vector<std::string>& more)
 
 // All adapters stay in the host's memory: vLLM alone would keep as many as it has slots.
 std::vector<std::string> vllm_adapters(const design::Adapters& a) {
-  const int rank = serving::reserved_rank(serving::EngineKind::vllm, a.rank);
+  const int rank = serving::reserved_rank(engines::EngineKind::vllm, a.rank);
   std::vector<std::string> out = {"--enable-lora",
                                   "--max-loras",
                                   std::to_string(a.slots),
@@ -110,7 +110,7 @@ std::vector<std::string> vllm_adapters(const design::Adapters& a) {
   return out;
 }
 
-std::vector<std::string> sglang_arguments(const plan::ServeView& s) {
+std::vector<std::string> sglang_arguments(const review::ServeView& s) {
   if (!s.serve->adapters) return {};
   const design::Adapters& a = *s.serve->adapters;
   std::vector<std::string> out = {"--model-path",
@@ -127,7 +127,7 @@ std::vector<std::string> sglang_arguments(const plan::ServeView& s) {
   return out;
 }
 
-std::vector<std::string> engine_arguments(const plan::ServeView& s) {
+std::vector<std::string> engine_arguments(const review::ServeView& s) {
   if (s.serve->engine == "sglang" && s.model != nullptr) return sglang_arguments(s);
   if (s.serve->engine != "vllm" || s.model == nullptr) return {};
   std::vector<std::string> out = {"--model", s.serve->model, "--tensor-parallel-size",
@@ -151,7 +151,7 @@ std::vector<std::string> engine_arguments(const plan::ServeView& s) {
   return out;
 }
 
-void add_deployment(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,
+void add_deployment(YamlWriter& yaml, const KubePlan& plan, const review::ServeView& s,
                     const ObjectHead& head) {
   open_object(yaml, plan, head);
   yaml.begin("spec").number("replicas", replicas_of(s));
@@ -177,7 +177,7 @@ void add_deployment(YamlWriter& yaml, const KubePlan& plan, const plan::ServeVie
   yaml.end_item().end().end().end().end();
 }
 
-void add_scaler(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,
+void add_scaler(YamlWriter& yaml, const KubePlan& plan, const review::ServeView& s,
                 const ObjectHead& head) {
   open_object(yaml, plan,
               {"autoscaling/v2", "HorizontalPodAutoscaler", head.name, head.name_space});
@@ -196,7 +196,7 @@ void add_scaler(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s
   yaml.number("stabilizationWindowSeconds", static_cast<int>(hold)).end().end().end();
 }
 
-void add_service(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,
+void add_service(YamlWriter& yaml, const KubePlan& plan, const review::ServeView& s,
                  const std::string& name) {
   const ObjectHead head{"apps/v1", "Deployment", name, tenant_of(plan, *s.workload).name};
   add_deployment(yaml, plan, s, head);
@@ -210,7 +210,8 @@ void add_service(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& 
   yaml.begin("selector").begin("matchLabels").text(kAppLabel, name).end().end().end();
 }
 
-std::string service_yaml(const KubePlan& plan, const plan::ServeView& s, const std::string& name) {
+std::string service_yaml(const KubePlan& plan, const review::ServeView& s,
+                         const std::string& name) {
   YamlWriter yaml;
   add_service(yaml, plan, s, name);
   return stamp(plan.source, "#") + yaml.result();
@@ -265,7 +266,7 @@ void add_bucket(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tie
 Result<EmittedFiles> service_files(const KubePlan& plan) {
   EmittedFiles files;
   Diagnostics faults;
-  for (const plan::ServeView& s : plan.review.serves) {
+  for (const review::ServeView& s : plan.review.serves) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
     if (!s.feasible() || fleet == plan.hosts.fleets.end()) continue;
     // "chatbot in europe, pool" is a zone's label; the object is chatbot-in-europe-pool.

@@ -70,7 +70,7 @@ TEST(EmitKubernetes, EveryVendorHasItsResource) {
 TEST(EmitKubernetes, ATrainingRunIsAJobSetWithThePlan) {
   const auto r = reviewed(read_template("cloud-rental"));
   const EmittedFiles files = kubernetes_of(*r);
-  const plan::TrainView& train = r->review->trains.front();
+  const review::TrainView& train = r->review->trains.front();
   const std::string job = text_of(files, "job-" + train.label + ".yaml");
   EXPECT_THAT(job, AllOf(HasSubstr("parallelism: " + std::to_string(train.hosts) + '\n'),
                          HasSubstr("nvidia.com/gpu: 8\n"), HasSubstr("backoffLimit: 0\n"),
@@ -84,7 +84,7 @@ TEST(EmitKubernetes, AServiceIsADeploymentWithItsScaler) {
   const auto r = reviewed(read_template("inference-pod"));
   const EmittedFiles files = kubernetes_of(*r);
   ASSERT_FALSE(r->review->serves.empty());
-  const plan::ServeView& s = r->review->serves.front();
+  const review::ServeView& s = r->review->serves.front();
   const std::string text = text_of(files, "service-" + s.label + ".yaml");
   EXPECT_THAT(text, AllOf(HasSubstr("kind: Deployment\n"), HasSubstr("kind: Service\n"),
                           HasSubstr("kind: HorizontalPodAutoscaler\n"),
@@ -163,7 +163,7 @@ TEST(EmitKubernetes, ARunIsARayJobWhereAsked) {
   const auto r = reviewed(read_template("cloud-rental"));
   const auto files = emit_kubernetes(*r->review, r->source, {.ray = true});
   ASSERT_TRUE(files) << to_text(files.error());
-  const plan::TrainView& train = r->review->trains.front();
+  const review::TrainView& train = r->review->trains.front();
   const std::string job = text_of(*files, "job-" + train.label + ".yaml");
   EXPECT_THAT(job, AllOf(HasSubstr("kind: RayJob\n"),
                          HasSubstr("minReplicas: " + std::to_string(train.hosts) + '\n'),

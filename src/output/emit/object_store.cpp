@@ -24,7 +24,7 @@ struct BucketTier {
 };
 
 // Rented tiers are elsewhere; those of the design's own are buckets of the store.
-Result<std::vector<BucketTier>> bucket_tiers(const plan::Review& review) {
+Result<std::vector<BucketTier>> bucket_tiers(const review::Review& review) {
   std::vector<BucketTier> found;
   Diagnostics faults;
   for (const machine::Tier& tier : review.tiers()) {

@@ -79,7 +79,7 @@ TEST(PlannedNames, OfASmallDesign) {
             "useful_units_per_second{workload=words}: Tokens or samples a second, at goodput.\n");
 }
 
-Estimate planned_at(const plan::Review& r, std::string_view metric, std::string_view label) {
+Estimate planned_at(const review::Review& r, std::string_view metric, std::string_view label) {
   for (const PlannedValue& v : planned_of(planned_values(r), metric)) {
     if (v.labels.empty() || v.labels[0].second == label) return v.estimate;
   }
@@ -90,7 +90,7 @@ Estimate planned_at(const plan::Review& r, std::string_view metric, std::string_
 // 700 W of each of 32; half of 4 ms either way; shares 30 % below and 40 % above.
 TEST(PlannedNames, ValuesByHand) {
   const auto r = reviewed(read_text(kPlannedDesign));
-  plan::TrainView& t = r->review->trains[0];
+  review::TrainView& t = r->review->trains[0];
   t.shares = {.productive = 0.9, .saving = 0.05, .lost_work = 0.03, .restarting = 0.02};
   t.step.matrix_share = 0.6;
   t.step.error = 0.25;
@@ -127,13 +127,13 @@ TEST(PlannedNames, ValuesByHand) {
 // The fleet of the largest rate tells, and only owned fleets do.
 TEST(PlannedNames, OfTwoRuns) {
   const auto r = reviewed(read_text(kPlannedDesign));
-  plan::TrainView& first = r->review->trains[0];
+  review::TrainView& first = r->review->trains[0];
   first.failure.node_rate = 1.0 / days(60);
   first.failure.rate_low = 0.5;
   first.failure.rate_high = 3;
   first.failure.rate_reference = "paper";
   first.failure.mean_in_repair = 0.25;
-  plan::TrainView second = first;
+  review::TrainView second = first;
   second.failure.node_rate = 1.0 / days(20);
   second.failure.mean_in_repair = 0.5;
   r->review->trains.push_back(second);

@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/design/edit.h"
-#include "model/design/templates.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/slurm.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::emit {
 namespace {
@@ -17,17 +17,17 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string emitted(const std::string& hot, const std::string& kind) {
-  std::string text(design::find_template("superpod-h100")->text);
-  for (const design::Change& change :
-       {design::Change{"storage[0]", hot}, design::Change{"scheduler.kind", kind}}) {
-    const auto edited = design::edit_text(text, change, machine::known().catalog());
+  std::string text(design_text::find_template("superpod-h100")->text);
+  for (const design_text::Change& change :
+       {design_text::Change{"storage[0]", hot}, design_text::Change{"scheduler.kind", kind}}) {
+    const auto edited = design_text::edit_text(text, change, machine::known().catalog());
     EXPECT_TRUE(edited) << (edited ? "" : to_text(edited.error()));
     if (edited) text = edited->text;
   }
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
   if (!design) return {};
-  const plan::Review review = plan::run_stages(*design, machine::known());
+  const review::Review review = review::run_stages(*design, machine::known());
   const EmitSource source{.design = "pod", .version = "", .digest = "none"};
   const auto files = kind == "slurm" ? emit_slurm(review, source) : emit_kubernetes(review, source);
   EXPECT_TRUE(files) << (files ? "" : to_text(files.error()));

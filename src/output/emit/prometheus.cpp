@@ -161,7 +161,7 @@ std::string runbook_md(const WatchRules& rules, const EmitSource& source) {
 
 }  // namespace
 
-Result<EmittedFiles> emit_prometheus(const plan::Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_prometheus(const review::Review& review, const EmitSource& source) {
   const auto hosts = hosts_of(review, HostsOf::all);
   if (!hosts) return std::unexpected(hosts.error());
   const std::vector<PlannedValue> plan = planned_values(review);

@@ -13,7 +13,7 @@
 
 #include "core/base/diagnostic.h"
 #include "output/emit/file.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -22,6 +22,6 @@ inline constexpr int kDcgmExporterPort = 9400;
 inline constexpr int kNodeExporterPort = 9100;
 inline constexpr int kOrreryExporterPort = 9817;
 
-Result<EmittedFiles> emit_prometheus(const plan::Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_prometheus(const review::Review& review, const EmitSource& source);
 
 }  // namespace orrery::emit

@@ -8,8 +8,8 @@
 #include "core/base/probability.h"
 #include "core/base/text.h"
 #include "model/figures/assumptions.h"
-#include "plan/plan/sections.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/sections.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::emit {
 namespace {
@@ -27,7 +27,7 @@ using figures::assumptions::kLatencySpread;
 
 class Values {
  public:
-  explicit Values(const plan::Review& review) : sections_(all_sections(review)) {}
+  explicit Values(const review::Review& review) : sections_(verdict::all_sections(review)) {}
 
   void add(std::string metric, std::string help, MetricLabels labels, Estimate estimate) {
     if (!std::isfinite(estimate.value) || estimate.value <= 0) return;
@@ -71,7 +71,7 @@ void add_fleet(Values& values, const machine::Fleet& f) {
   }
 }
 
-void add_time_shares(Values& values, const plan::TrainView& t) {
+void add_time_shares(Values& values, const review::TrainView& t) {
   const failure::TimeShares& s = t.shares;
   const std::pair<const char*, double> kinds[] = {{"productive", s.productive},
                                                   {"checkpoint", s.saving},
@@ -93,7 +93,7 @@ Estimate with_rate_range(double rate, const jobs::FailurePlan& f) {
           .reference = f.rate_reference};
 }
 
-void add_train(Values& values, const plan::TrainView& t) {
+void add_train(Values& values, const review::TrainView& t) {
   const MetricLabels labels = {{"workload", t.label}};
   values.figure("goodput_ratio", "Share of wall time that becomes training.", labels,
                 FigureId::goodput, t.label);
@@ -118,11 +118,11 @@ void add_train(Values& values, const plan::TrainView& t) {
 }
 
 // The tier between the data set and the run that has a planned hit rate.
-void add_caches(Values& values, const plan::Review& review) {
+void add_caches(Values& values, const review::Review& review) {
   for (const machine::Tier& cache : review.tiers()) {
     if (cache.tier->caches.empty()) continue;
     double least = 0;
-    for (const plan::TrainView& t : review.trains) {
+    for (const review::TrainView& t : review.trains) {
       if (!t.feasible() || !t.feed.known || t.feed.tier == nullptr || t.feed.hit_rate <= 0)
         continue;
       if (t.feed.tier->label != cache.tier->caches) continue;
@@ -165,11 +165,11 @@ Estimate wait_p90(const cluster::QueueWait& q) {
                 "docs/models/cluster.md");
 }
 
-void add_queue(Values& values, const plan::Review& review) {
+void add_queue(Values& values, const review::Review& review) {
   std::optional<Estimate> longest;
   double queued = 0;
   double load = 0;
-  for (const plan::JobsView& j : review.jobs) {
+  for (const review::JobsView& j : review.jobs) {
     if (j.from_trace || !j.queue.stable) continue;
     const Estimate p90 = wait_p90(j.queue);
     if (!longest || p90.value > longest->value) longest = p90;
@@ -187,11 +187,11 @@ void add_queue(Values& values, const plan::Review& review) {
 
 // Over all runs: nodes in repair on average, what one node adds, and the least spares whatever the
 // design declares.
-void add_spares(Values& values, const plan::Review& review) {
+void add_spares(Values& values, const review::Review& review) {
   int needed = 0;
   double in_repair = 0;
   Estimate monthly;
-  for (const plan::TrainView& t : review.trains) {
+  for (const review::TrainView& t : review.trains) {
     if (!t.feasible() || t.fleet->rented()) continue;
     int k = 0;
     while (k < kSparesMax && poisson_above(k, t.failure.mean_in_repair) >= kShortfallAllowed) ++k;
@@ -207,7 +207,7 @@ void add_spares(Values& values, const plan::Review& review) {
              exact(needed, Basis::derived, "docs/models/failure.md"));
 }
 
-void add_site(Values& values, const plan::SiteView& s) {
+void add_site(Values& values, const review::SiteView& s) {
   if (!s.has_machines()) return;
   const MetricLabels labels = {{"site", s.site->name}};
   values.figure("site_it_watts", "Mean draw of a site's machines.", labels, FigureId::it_mean,
@@ -222,17 +222,17 @@ bool has_dcgm(const machine::Fleet& fleet) {
   return fleet.accelerator() != nullptr && lowered(fleet.accelerator()->vendor) == "nvidia";
 }
 
-std::vector<PlannedValue> planned_values(const plan::Review& review) {
+std::vector<PlannedValue> planned_values(const review::Review& review) {
   Values values(review);
   for (const machine::Fleet& f : review.fleets()) add_fleet(values, f);
-  for (const plan::TrainView& t : review.trains) {
+  for (const review::TrainView& t : review.trains) {
     if (t.feasible()) add_train(values, t);
   }
   for (const machine::Tier& t : review.tiers()) add_tier(values, t);
   add_caches(values, review);
   add_queue(values, review);
   add_spares(values, review);
-  for (const plan::SiteView& s : review.sites) add_site(values, s);
+  for (const review::SiteView& s : review.sites) add_site(values, s);
   return std::move(values).sorted();
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/estimate.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -27,7 +27,7 @@ struct PlannedValue {
 
 // Sorted by metric, within one in the order of the design. Runs that do not fit, and values that
 // are not known, are left out.
-std::vector<PlannedValue> planned_values(const plan::Review& review);
+std::vector<PlannedValue> planned_values(const review::Review& review);
 
 // Those of one metric.
 std::vector<PlannedValue> planned_of(const std::vector<PlannedValue>& all, std::string_view metric);

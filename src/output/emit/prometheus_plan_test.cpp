@@ -30,7 +30,7 @@ TEST(PlannedValues, OfAFleetAreItsSum) {
 
 TEST(PlannedValues, OfFailuresAreADaysAndHaveTheFleetsRange) {
   const auto r = reviewed(read_template("superpod-h100"));
-  const plan::TrainView& train = r->review->trains.front();
+  const review::TrainView& train = r->review->trains.front();
   const auto daily = values_of(*r, "failures_per_day");
   ASSERT_EQ(daily.size(), 1U);
   EXPECT_NEAR(daily[0].estimate.value, hours(24) / train.failure.mtbf, 1e-9);
@@ -59,7 +59,7 @@ TEST(PlannedValues, SparesAreThoseOfAllRuns) {
   design.workloads.back().terms.name = "again";
   const auto two = reviewed(design);
   int feasible = 0;
-  for (const plan::TrainView& t : two->review->trains) feasible += t.feasible() ? 1 : 0;
+  for (const review::TrainView& t : two->review->trains) feasible += t.feasible() ? 1 : 0;
   ASSERT_EQ(feasible, 2);
   EXPECT_EQ(only(*two, "spare_nodes"), 2 * spares);
 }
@@ -72,7 +72,7 @@ TEST(PlannedValues, OfACacheAreThoseOfTheRunsItFeeds) {
   const auto hits = values_of(*fed, "cache_hit_ratio");
   ASSERT_EQ(hits.size(), 1U);
   double least = 2;
-  for (const plan::TrainView& t : fed->review->trains) {
+  for (const review::TrainView& t : fed->review->trains) {
     if (t.feed.tier && t.feed.tier->label == "lake") least = std::min(least, t.feed.hit_rate);
   }
   EXPECT_DOUBLE_EQ(hits[0].estimate.value, least);
@@ -93,7 +93,7 @@ TEST(PlannedValues, OfQueuesAreTheLongestWaitAndAllJobs) {
   ASSERT_EQ(r->review->jobs.size(), 2U);
   double queued = 0;
   double tail = 0;
-  for (const plan::JobsView& j : r->review->jobs) {
+  for (const review::JobsView& j : r->review->jobs) {
     ASSERT_TRUE(j.queue.stable);
     queued += j.queue.mean_queue;
     const double wait = j.queue.mean_wait_of_waiting / seconds(1);

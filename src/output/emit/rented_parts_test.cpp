@@ -95,7 +95,7 @@ TEST(RentedFleets, TheirOutputs) {
   EXPECT_EQ(InstanceType{}.network_cards, 1);
 }
 
-std::string value_in(const plan::TrainView& t, std::string_view name) {
+std::string value_in(const review::TrainView& t, std::string_view name) {
   for (const RunVariable& v : run_variables(t)) {
     if (v.name == name) return v.value;
   }
@@ -104,7 +104,7 @@ std::string value_in(const plan::TrainView& t, std::string_view name) {
 
 TEST(RunVariables, OfARun) {
   auto r = reviewed(read_template("superpod-h100"));
-  plan::TrainView& t = r->review->trains[0];
+  review::TrainView& t = r->review->trains[0];
   t.step.step = seconds(2.34567);
   t.checkpoint->interval = seconds(100);
   t.checkpoint->stall.safe = seconds(40);
@@ -143,7 +143,7 @@ std::string bodies(const std::string& text) {
 
 TEST(ServiceObjects, OfAChatInEightBits) {
   auto r = reviewed(read_template("inference-pod"));
-  plan::ServeView& s = r->review->serves[0];
+  review::ServeView& s = r->review->serves[0];
   s.replicas = 16;
   s.replicas_needed = 15;
   s.peak = PerSecond(150);

@@ -7,37 +7,37 @@
 #include <string>
 #include <string_view>
 
-#include "model/design/templates.h"
-#include "model/design/write_design.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
+#include "model/design_text/write_design.h"
 #include "model/machine/known_fixture.h"
 #include "output/emit/file.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::emit {
 
 struct ReviewedExample {
   design::Design design;
-  std::unique_ptr<plan::Review> review;
+  std::unique_ptr<review::Review> review;
   EmitSource source;
 };
 
 inline std::unique_ptr<ReviewedExample> reviewed(design::Design design) {
   auto r = std::make_unique<ReviewedExample>();
   r->design = std::move(design);
-  r->review = std::make_unique<plan::Review>(plan::run_stages(r->design, machine::known()));
-  r->source = {r->design.name, r->design.version, design::design_digest(r->design)};
+  r->review = std::make_unique<review::Review>(review::run_stages(r->design, machine::known()));
+  r->source = {r->design.name, r->design.version, design_text::design_digest(r->design)};
   return r;
 }
 
 inline design::Design read_text(std::string_view text) {
-  auto design = design::read_design(text, machine::known().catalog(), {.file = "test.yaml"});
+  auto design = design_text::read_design(text, machine::known().catalog(), {.file = "test.yaml"});
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
   return design ? *std::move(design) : design::Design{};
 }
 
 inline design::Design read_template(std::string_view name) {
-  const auto found = design::find_template(name);
+  const auto found = design_text::find_template(name);
   EXPECT_TRUE(found.has_value()) << name;
   return found ? read_text(found->text) : design::Design{};
 }

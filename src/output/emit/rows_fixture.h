@@ -60,16 +60,16 @@ workloads:
 // 61.3 h with three failures and saves every 40.4 steps in 18.3 s.
 inline std::unique_ptr<ReviewedExample> planned_rows() {
   auto r = reviewed_as_pods(read_text(kRowsDesign));
-  plan::SiteView& site = r->review->sites.front();
+  review::SiteView& site = r->review->sites.front();
   site.pue.middle = 1.25;
   site.fabric = kilowatts(7.5);
   site.storage = kilowatts(3.25);
-  for (plan::FleetPower& p : site.fleets) p.node.idle = kilowatts(1.1);
+  for (review::FleetPower& p : site.fleets) p.node.idle = kilowatts(1.1);
   site.fleets[0].node.peak = kilowatts(9.3);
   site.fleets[1].node.idle = kilowatts(1.3);
   site.fleets[2].node.idle = kilowatts(1.7);
   site.fleets[3].node.idle = kilowatts(0.3);
-  plan::TrainView& train = r->review->trains.front();
+  review::TrainView& train = r->review->trains.front();
   train.step.layout = "tp2 pp3 dp5";
   train.step.step = seconds(2.5);
   train.run_time = hours(61.3);

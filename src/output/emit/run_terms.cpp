@@ -18,7 +18,7 @@ std::string in_seconds(Seconds t) { return significant(t / seconds(1), 4); }
 
 }  // namespace
 
-std::vector<RunVariable> run_variables(const plan::TrainView& train) {
+std::vector<RunVariable> run_variables(const review::TrainView& train) {
   std::vector<RunVariable> all = {{"ORRERY_LAYOUT", train.step.layout},
                                   {"ORRERY_STEP_S", in_seconds(train.step.step)}};
   // torchrun takes its options from variables with this prefix.
@@ -42,7 +42,7 @@ std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   return all;
 }
 
-Seconds time_to_save(const plan::TrainView& train) {
+Seconds time_to_save(const review::TrainView& train) {
   return train.checkpoint ? train.checkpoint->stall.safe + kSaveMargin : kSaveUsual;
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/plan/train_view.h"
+#include "plan/review/train_view.h"
 
 namespace orrery::emit {
 
@@ -16,8 +16,8 @@ struct RunVariable {
 };
 // The layout, the step and, where the plan saves, how often, how and to which tiers. The names are
 // an interface (docs/guide/emit.md): the scripts of the people who train read them.
-std::vector<RunVariable> run_variables(const plan::TrainView& train);
+std::vector<RunVariable> run_variables(const review::TrainView& train);
 
-Seconds time_to_save(const plan::TrainView& train);
+Seconds time_to_save(const review::TrainView& train);
 
 }  // namespace orrery::emit

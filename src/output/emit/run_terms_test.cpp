@@ -18,7 +18,7 @@ TEST(RunTerms, AreTheSameUnderBothSchedulers) {
   const auto slurm = reviewed(design);
   design.scheduler.kind = design::SchedulerKind::kubernetes;
   const auto kubernetes = reviewed(design);
-  const plan::TrainView& train = slurm->review->trains.front();
+  const review::TrainView& train = slurm->review->trains.front();
   const std::string script =
       text_of(emit_slurm(*slurm->review, slurm->source).value(), "submit-" + train.label + ".sh");
   const std::string job = text_of(emit_kubernetes(*kubernetes->review, kubernetes->source).value(),
@@ -35,7 +35,7 @@ TEST(RunTerms, AreTheSameUnderBothSchedulers) {
 
 TEST(RunTerms, ARunWithoutCheckpointsStillGetsTimeToGo) {
   const auto r = reviewed(read_template("superpod-h100"));
-  plan::TrainView train = r->review->trains.front();
+  review::TrainView train = r->review->trains.front();
   EXPECT_GT(time_to_save(train), train.checkpoint->stall.safe);
   train.checkpoint.reset();
   EXPECT_EQ(time_to_save(train), seconds(300));

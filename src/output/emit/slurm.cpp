@@ -14,7 +14,7 @@
 namespace orrery::emit {
 namespace {
 
-Result<std::vector<HostGres>> gres_of(const plan::Review& review, const HostFleet& fleet) {
+Result<std::vector<HostGres>> gres_of(const review::Review& review, const HostFleet& fleet) {
   const machine::Fleet& view = *fleet.view;
   std::vector<HostGres> out;
   if (view.accelerators_per_host == 0) return out;
@@ -110,7 +110,7 @@ std::unexpected<Diagnostics> not_slurm(const design::Design& design) {
                .fix = "set scheduler.kind to slurm or both, or emit kubernetes"});
 }
 
-Result<SlurmPlan> plan_of(const plan::Review& review, const EmitSource& source,
+Result<SlurmPlan> plan_of(const review::Review& review, const EmitSource& source,
                           const SlurmOptions& options) {
   auto hosts = hosts_of(review, HostsOf::slurm);
   if (!hosts) return std::unexpected(std::move(hosts.error()));
@@ -170,7 +170,7 @@ std::string slurm_time(Seconds t) {
   return fmt::format("{}-{:02}:{:02}:00", whole / 1440, whole / 60 % 24, whole % 60);
 }
 
-Result<EmittedFiles> emit_slurm(const plan::Review& review, const EmitSource& source,
+Result<EmittedFiles> emit_slurm(const review::Review& review, const EmitSource& source,
                                 const SlurmOptions& options) {
   if (Diagnostics faults = check_options(options); !faults.empty()) {
     return std::unexpected(std::move(faults));

@@ -20,7 +20,7 @@
 
 #include "core/base/diagnostic.h"
 #include "output/emit/file.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
@@ -43,7 +43,7 @@ struct SlurmOptions {
   std::optional<SlurmTrial> trial;
 };
 
-Result<EmittedFiles> emit_slurm(const plan::Review& review, const EmitSource& source,
+Result<EmittedFiles> emit_slurm(const review::Review& review, const EmitSource& source,
                                 const SlurmOptions& options = {});
 
 }  // namespace orrery::emit

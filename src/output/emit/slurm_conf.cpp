@@ -222,11 +222,11 @@ std::string gres_lines(const SlurmPlan& plan, std::size_t f) {
 
 }  // namespace
 
-std::optional<facility::PowerRoom> power_room(const plan::SiteView& site) {
+std::optional<facility::PowerRoom> power_room(const review::SiteView& site) {
   if (!site.site->power) return std::nullopt;
   facility::PowerRoom room{
       .feed = *site.site->power, .pue = site.pue.middle, .always = site.fabric + site.storage};
-  for (const plan::FleetPower& p : site.fleets) {
+  for (const review::FleetPower& p : site.fleets) {
     room.always += p.node.idle * (p.fleet->fleet->count + p.fleet->fleet->spares);
   }
   return room;

@@ -34,7 +34,7 @@ struct SlurmPartitionPlan {
 };
 
 struct SlurmPlan {
-  const plan::Review& review;
+  const review::Review& review;
   const EmitSource& source;
   const SlurmOptions& options;
   Hosts hosts;
@@ -60,7 +60,7 @@ Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when);
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
 
 // What jobs may draw at a site; none where its power is not given.
-std::optional<facility::PowerRoom> power_room(const plan::SiteView& site);
+std::optional<facility::PowerRoom> power_room(const review::SiteView& site);
 // The license that stands for a kilowatt of the site with this number.
 std::string power_license(std::size_t site);
 

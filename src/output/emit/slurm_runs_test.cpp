@@ -38,7 +38,7 @@ TEST(SlurmRuns, AskForTheirCoresTheirTimeAndTheTimeToSave) {
   design::Design design = read_template("superpod-h100");
   run_of(design).tokens = *run_of(design).tokens / 20;
   const auto r = reviewed(design);
-  const plan::TrainView& train = r->review->trains.front();
+  const review::TrainView& train = r->review->trains.front();
   ASSERT_LT(train.run_time, hours(24 * 6));
   const std::string script = text_of(slurm_files(design), "submit-pretrain.sh");
   EXPECT_THAT(script, AllOf(HasSubstr("--ntasks-per-node=8\n"), HasSubstr("--cpus-per-task=14\n"),

@@ -134,10 +134,10 @@ std::optional<std::size_t> fleet_named(const SlurmPlan& plan, const std::string&
 }
 
 // That the run's hosts draw at their highest, above idle; 0 where no site counts them.
-int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::TrainView& train,
-                 const machine::Fleet& fleet) {
+int kilowatts_of(const SlurmPlan& plan, const review::SiteView& site,
+                 const review::TrainView& train, const machine::Fleet& fleet) {
   if (!plan.review.design().scheduler.power_aware || !power_room(site)) return 0;
-  for (const plan::FleetPower& p : site.fleets) {
+  for (const review::FleetPower& p : site.fleets) {
     if (p.fleet != &fleet) continue;
     const double nodes = static_cast<double>(train.hosts) * fleet.fleet->count / fleet.hosts;
     return static_cast<int>(std::ceil(facility::rise_of(p.node) * nodes / kilowatts(1)));
@@ -145,14 +145,14 @@ int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::
   return 0;
 }
 
-std::string nodes_of(const plan::TrainView& train) {
+std::string nodes_of(const review::TrainView& train) {
   const auto& e = train.elastic;
   return e ? fmt::format("{}-{}", e->least * e->unit_hosts, train.hosts)
            : std::to_string(train.hosts);
 }
 
 // What the script asks of Slurm.
-void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
+void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
          const HostFleet& fleet, const SlurmPartitionPlan& partition) {
   const auto f = static_cast<std::size_t>(&fleet - plan.hosts.fleets.data());
   const SlurmFleet& shape = plan.fleets[f];
@@ -218,7 +218,7 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
   script.lines("licenses", licenses);
 }
 
-std::vector<Script> variable_lines(const plan::TrainView& train) {
+std::vector<Script> variable_lines(const review::TrainView& train) {
   std::vector<Script> lines;
   for (const RunVariable& v : run_variables(train)) {
     lines.push_back(
@@ -339,7 +339,7 @@ Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when) {
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {
   EmittedFiles files;
   Diagnostics faults;
-  for (const plan::TrainView& train : plan.review.trains) {
+  for (const review::TrainView& train : plan.review.trains) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
     const auto f = static_cast<std::size_t>(fleet - plan.hosts.fleets.begin());

@@ -81,7 +81,7 @@ std::string line_asked(const std::unique_ptr<ReviewedExample>& r, std::string_vi
 // A week at the most, the partition's limit, ten minutes at the least; a save has half of it.
 TEST(SlurmScripts, TheWallTimeOfARun) {
   const auto r = planned_rows();
-  plan::TrainView& train = r->review->trains.front();
+  review::TrainView& train = r->review->trains.front();
   const auto time = [&](Seconds run, Seconds save) {
     train.run_time = run;
     train.checkpoint->stall.safe = save;

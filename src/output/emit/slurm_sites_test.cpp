@@ -33,9 +33,9 @@ workloads:
 // A node of `ice` rises from 1 to 9 kW, one of `sand` from 2 to 9.5.
 std::unique_ptr<ReviewedExample> planned_sites() {
   auto r = reviewed_as_pods(read_text(kSitesDesign));
-  std::vector<plan::SiteView>& sites = r->review->sites;
+  std::vector<review::SiteView>& sites = r->review->sites;
   EXPECT_EQ(sites.size(), 3U);
-  for (plan::SiteView& s : sites) {
+  for (review::SiteView& s : sites) {
     s.pue.middle = 1.25;
     s.fabric = kilowatts(3);
     s.storage = kilowatts(0.5);

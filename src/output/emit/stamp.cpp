@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/json_writer.h"
-#include "model/design/yaml_tree.h"
+#include "model/design_text/yaml_tree.h"
 #include "output/emit/escape.h"
 
 namespace orrery::emit {
@@ -15,18 +15,19 @@ namespace {
 constexpr int kManifestVersion = 1;
 constexpr std::size_t kDigestChars = 64;
 
-std::optional<std::string> text_at(const design::YamlNode& map, std::string_view key) {
+std::optional<std::string> text_at(const design_text::YamlNode& map, std::string_view key) {
   for (std::size_t i = 0; i < map.keys.size(); ++i) {
-    const design::YamlNode& item = map.items[i];
-    if (map.keys[i].text == key && item.kind == design::YamlNode::Kind::scalar) return item.text;
+    const design_text::YamlNode& item = map.items[i];
+    if (map.keys[i].text == key && item.kind == design_text::YamlNode::Kind::scalar)
+      return item.text;
   }
   return std::nullopt;
 }
 
-const design::YamlNode* list_at(const design::YamlNode& map, std::string_view key) {
+const design_text::YamlNode* list_at(const design_text::YamlNode& map, std::string_view key) {
   for (std::size_t i = 0; i < map.keys.size(); ++i) {
-    const design::YamlNode& item = map.items[i];
-    if (map.keys[i].text == key && item.kind == design::YamlNode::Kind::list) return &item;
+    const design_text::YamlNode& item = map.items[i];
+    if (map.keys[i].text == key && item.kind == design_text::YamlNode::Kind::list) return &item;
   }
   return nullptr;
 }
@@ -75,17 +76,17 @@ std::string write_manifest(const Manifest& manifest) {
 
 Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
   Diagnostics faults;
-  const auto tree = design::parse_yaml(text, file, faults);
-  if (!tree || !faults.empty() || tree->kind != design::YamlNode::Kind::map) {
+  const auto tree = design_text::parse_yaml(text, file, faults);
+  if (!tree || !faults.empty() || tree->kind != design_text::YamlNode::Kind::map) {
     return not_a_manifest(file, 1, "it cannot be read");
   }
   if (text_at(*tree, "orrery_emit") != std::to_string(kManifestVersion)) {
     return not_a_manifest(file, 1, "`orrery_emit` is not 1");
   }
-  const design::YamlNode* files = list_at(*tree, "files");
+  const design_text::YamlNode* files = list_at(*tree, "files");
   if (files == nullptr) return not_a_manifest(file, 1, "`files` is missing");
   Manifest manifest;
-  for (const design::YamlNode& node : files->items) {
+  for (const design_text::YamlNode& node : files->items) {
     const auto path = text_at(node, "path");
     const auto target = text_at(node, "target");
     const auto digest = text_at(node, "sha256");

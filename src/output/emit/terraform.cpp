@@ -64,7 +64,7 @@ InstanceChoice instance_for(std::string_view provider, const machine::Fleet& vie
   return choice;
 }
 
-Result<RentedPart> part_of(const plan::Review& review, const machine::Fleet& view) {
+Result<RentedPart> part_of(const review::Review& review, const machine::Fleet& view) {
   const auto place = [&](std::string_view field) {
     return design::place_of(review.design(), view.path + std::string(field));
   };
@@ -207,7 +207,7 @@ std::unexpected<Diagnostics> nothing_rented(const design::Design& design) {
 
 }  // namespace
 
-Result<EmittedFiles> emit_terraform(const plan::Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_terraform(const review::Review& review, const EmitSource& source) {
   std::vector<RentedPart> parts;
   std::set<std::string> providers;
   Diagnostics faults;

@@ -12,10 +12,10 @@
 
 #include "core/base/diagnostic.h"
 #include "output/emit/file.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 
-Result<EmittedFiles> emit_terraform(const plan::Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_terraform(const review::Review& review, const EmitSource& source);
 
 }  // namespace orrery::emit

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/design/fleet.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::emit {
 

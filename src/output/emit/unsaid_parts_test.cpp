@@ -39,7 +39,7 @@ TEST(UnsaidParts, OfSchedulers) {
   EXPECT_FALSE(partition.preemptible);
   EXPECT_EQ(SlurmOptions{}.controller, "slurm-controller");
   EXPECT_EQ(SlurmOptions{}.conf_dir, "/etc/slurm");
-  const plan::Review review;
+  const review::Review review;
   const EmitSource source;
   const KubePlan pods{.review = review, .source = source};
   EXPECT_FALSE(pods.topology || pods.pods || pods.domains || pods.ray);

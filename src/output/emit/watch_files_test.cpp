@@ -97,7 +97,7 @@ TEST(WatchFiles, CountersAndTheRunbook) {
   EXPECT_EQ(missing, 1U) << "one entry for all";
 }
 
-PlannedValue planned_one(const plan::Review& r, std::string_view metric) {
+PlannedValue planned_one(const review::Review& r, std::string_view metric) {
   const auto all = planned_of(planned_values(r), metric);
   EXPECT_EQ(all.size(), 1U) << metric;
   return all.empty() ? PlannedValue{} : all[0];
@@ -105,7 +105,7 @@ PlannedValue planned_one(const plan::Review& r, std::string_view metric) {
 
 TEST(PlannedByHand, OfARunsFailuresAndTime) {
   auto r = reviewed(read_template("superpod-h100"));
-  plan::TrainView& t = r->review->trains[0];
+  review::TrainView& t = r->review->trains[0];
   t.failure.mtbf = hours(8);
   t.failure.rate_low = 0;
   t.failure.rate_high = 0.5;
@@ -164,7 +164,7 @@ TEST(PlannedByHand, OfAQueue) {
 // A Poisson mean of 2 is above 5 for 0.0166 of the time and above 6 for 0.0045.
 TEST(PlannedByHand, OfSparesAndRepairs) {
   auto r = reviewed(read_template("superpod-h100"));
-  plan::TrainView& t = r->review->trains[0];
+  review::TrainView& t = r->review->trains[0];
   t.failure.mean_in_repair = 2;
   t.failure.node_rate = 1.0 / days(100);
   EXPECT_EQ(planned_one(*r->review, "spare_nodes").estimate.value, 6);
@@ -182,7 +182,7 @@ TEST(PlannedByHand, OfACacheThatTwoRunsRead) {
   design::Design d = read_template("av-vision");
   std::get<design::Train>(d.workloads[0].task).dataset.tier = "lake";
   auto r = reviewed(d);
-  plan::TrainView& first = r->review->trains[0];
+  review::TrainView& first = r->review->trains[0];
   first.feed.hit_rate = 0.8;
   r->review->trains.push_back(first);
   r->review->trains[1].feed.hit_rate = 0.5;
@@ -198,7 +198,7 @@ TEST(PlannedByHand, OfACacheThatTwoRunsRead) {
 
 TEST(DlioByHand, OfEveryNumber) {
   auto r = reviewed(read_template("superpod-h100"));
-  plan::TrainView& t = r->review->trains[0];
+  review::TrainView& t = r->review->trains[0];
   t.accelerators = 320;  // of a batch of 960: three each
   t.step.step = seconds(2.5);
   t.checkpoint->interval = seconds(100);  // 40 steps: four saves are 160

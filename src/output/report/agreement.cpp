@@ -11,7 +11,7 @@ namespace {
 // Values nearer than this are one, however narrow their intervals.
 constexpr double kAsGoodAsEqual = 0.01;
 
-const figures::Figure* same_in(const plan::Verdict& review, const figures::Section& like,
+const figures::Figure* same_in(const verdict::Verdict& review, const figures::Section& like,
                                const figures::Figure& f) {
   for (const figures::Section& s : review.sections) {
     if (s.layer != like.layer || s.name != like.name) continue;
@@ -29,7 +29,7 @@ bool are_apart(const Estimate& a, const Estimate& b) {
 
 }  // namespace
 
-std::vector<JudgedGoal> goals_of(const twin::Run& run, const plan::Verdict& review) {
+std::vector<JudgedGoal> goals_of(const twin::Run& run, const verdict::Verdict& review) {
   std::vector<JudgedGoal> goals;
   for (const figures::GoalOutcome& planned : review.goals) {
     const auto seen = std::ranges::find(run.goals, planned.text, &figures::GoalOutcome::text);
@@ -39,7 +39,7 @@ std::vector<JudgedGoal> goals_of(const twin::Run& run, const plan::Verdict& revi
   return goals;
 }
 
-std::vector<Difference> differences(const plan::Verdict& review, const twin::Run& run) {
+std::vector<Difference> differences(const verdict::Verdict& review, const twin::Run& run) {
   std::vector<Difference> all;
   for (const figures::Section& s : run.sections) {
     for (const figures::Figure& f : s.figures) {

@@ -24,7 +24,7 @@ figures::GoalOutcome goal(const std::string& text, double value, bool met, bool 
 }
 
 struct Both {
-  plan::Verdict review;
+  verdict::Verdict review;
   twin::Run run;
 };
 
@@ -103,7 +103,7 @@ TEST(Agreement, plan_and_simulate_print_one_shape) {
 
 // The console asks for the peak draw by the name that schema 1 had.
 TEST(Agreement, the_console_reads_schema_1) {
-  plan::Verdict v;
+  verdict::Verdict v;
   v.sections = {{.layer = figures::Layer::facility,
                  .name = "hall",
                  .figures = {agreed(FigureId::draw_nameplate, 5, 4, 6)}}};

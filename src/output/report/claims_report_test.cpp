@@ -67,7 +67,7 @@ TEST(Glossary, HasTheShortWordsOnce) {
 }
 
 TEST(ExplainReport, FindsFiguresByIdLayerAndBoth) {
-  plan::Verdict v;
+  verdict::Verdict v;
   v.sections.push_back({.layer = figures::Layer::training, .name = "a"});
   v.sections.back().figures.push_back({.kind = figures::FigureId::step_time, .estimate = {}});
   v.sections.push_back({.layer = figures::Layer::storage, .name = ""});

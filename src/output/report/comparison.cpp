@@ -6,15 +6,15 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "model/design/write_design.h"
-#include "model/design/read_design.h"
-#include "plan/plan/verdict.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/write_design.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
 
 // Of exactly this section: Verdict::figure takes an empty name for any.
-std::optional<Estimate> value_in(const plan::Verdict& v, const ComparedFigure& row) {
+std::optional<Estimate> value_in(const verdict::Verdict& v, const ComparedFigure& row) {
   for (const figures::Section& s : v.sections) {
     if (s.layer != row.layer || s.name != row.section) continue;
     const auto found = std::ranges::find(s.figures, row.id, &figures::Figure::id);
@@ -72,7 +72,7 @@ std::vector<SummaryRow> Comparison::summary() const {
   const auto found = [](Severity severity) {
     return [severity](const ComparedDesign& d) {
       return std::to_string(
-          std::ranges::count(d.verdict.findings, severity, &plan::Finding::severity));
+          std::ranges::count(d.verdict.findings, severity, &rules::Finding::severity));
     };
   };
   return {
@@ -98,8 +98,8 @@ Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
   }
   Comparison c;
   for (NamedDesign& d : designs) {
-    plan::Review stages = plan::run_stages(std::move(d.design), models);
-    plan::Verdict verdict = verdict_of(stages, {.spends = false});
+    review::Review stages = review::run_stages(std::move(d.design), models);
+    verdict::Verdict verdict = verdict::verdict_of(stages, {.spends = false});
     c.designs.push_back({std::move(d.name), std::move(stages), std::move(verdict)});
   }
   c.figures = figures_of(c.designs);
@@ -107,7 +107,7 @@ Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
   for (std::size_t i = 1; i < c.designs.size(); ++i) {
     const ComparedDesign& other = c.designs[i];
     c.differences.push_back(
-        search::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
+        compare::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
   }
   return c;
 }
@@ -138,8 +138,8 @@ std::optional<design::Design> with_work_of(const design::Design& work, design::D
     if (w.terms.nodes && *w.terms.nodes > fleet->count) w.terms.nodes.reset();
   }
   // The reader is the judge of names that must be there.
-  auto read = design::read_design(design::write_design(design), catalog,
-                                  {.file = design.name, .read_file = read_file});
+  auto read = design_text::read_design(design_text::write_design(design), catalog,
+                                       {.file = design.name, .read_file = read_file});
   if (!read) return std::nullopt;
   return std::move(*read);
 }

@@ -10,8 +10,8 @@
 #include "core/base/diagnostic.h"
 #include "model/design/design.h"
 #include "model/machine/models.h"
-#include "plan/plan/verdict.h"
-#include "study/search/diff.h"
+#include "plan/verdict/verdict.h"
+#include "study/compare/diff.h"
 
 namespace orrery::report {
 
@@ -22,8 +22,8 @@ struct NamedDesign {
 
 struct ComparedDesign {
   std::string name;
-  plan::Review stages;
-  plan::Verdict verdict;
+  review::Review stages;
+  verdict::Verdict verdict;
 };
 
 // A row of the table: one figure of one section, wherever a design has it.
@@ -50,7 +50,7 @@ struct SummaryRow {
 struct Comparison {
   std::vector<ComparedDesign> designs;  // one each
   std::vector<ComparedFigure> figures;
-  std::vector<search::DesignDiff> differences;  // of each further design against the first
+  std::vector<compare::DesignDiff> differences;  // of each further design against the first
 
   std::vector<SummaryRow> summary() const;
 };

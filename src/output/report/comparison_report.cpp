@@ -38,10 +38,10 @@ Table summary_table(const Comparison& c) {
   return t;
 }
 
-Table attribution_table(const search::DesignDiff& d) {
+Table attribution_table(const compare::DesignDiff& d) {
   Table t{.header = {"changed section", "cost", "goodput", "useful hour"},
           .flush_right = all_but_the_first(4)};
-  for (const search::SectionEffect& e : d.effects) {
+  for (const compare::SectionEffect& e : d.effects) {
     t.rows.push_back({e.section, signed_text(e.cost_usd_per_year, figures::Unit::usd_per_year),
                       signed_text(e.goodput, figures::Unit::ratio),
                       signed_text(e.unit_cost_usd, figures::Unit::usd_per_hour)});
@@ -117,7 +117,7 @@ Document document_of(const Comparison& c, ComparisonView view) {
   doc.heading(1, "Comparison");
   doc.table(summary_table(c));
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
-    const search::DesignDiff& d = c.differences[i];
+    const compare::DesignDiff& d = c.differences[i];
     doc.heading(2, fmt::format("{} against {}", c.designs[i + 1].name, c.designs[0].name));
     doc.paragraph(d.verdict);
     if (!d.effects.empty()) doc.table(attribution_table(d));

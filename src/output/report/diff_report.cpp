@@ -13,10 +13,10 @@ std::string with_sign(double value, const std::string& shown) {
   return (value > 0 ? "+" : "") + shown;
 }
 
-Table effects_table(const search::DesignDiff& d) {
+Table effects_table(const compare::DesignDiff& d) {
   Table t{.header = {"changed", "cost of a year", "goodput, points", "USD per useful hour"},
           .flush_right = {false, true, true, true}};
-  for (const search::SectionEffect& e : d.effects) {
+  for (const compare::SectionEffect& e : d.effects) {
     t.rows.push_back({e.section,
                       with_sign(e.cost_usd_per_year, show(e.cost_usd_per_year, figures::Unit::usd)),
                       with_sign(e.goodput, significant(100 * e.goodput, 3)),
@@ -25,10 +25,10 @@ Table effects_table(const search::DesignDiff& d) {
   return t;
 }
 
-Table figures_table(const search::DesignDiff& d) {
+Table figures_table(const compare::DesignDiff& d) {
   Table t{.header = {"layer", "of", "figure", "before", "after", "change"},
           .flush_right = {false, false, false, true, true, true}};
-  for (const search::FigureChange& f : d.figures) {
+  for (const compare::FigureChange& f : d.figures) {
     t.rows.push_back(
         {to_text(f.layer), f.section, f.label, show(f.before, f.unit), show(f.after, f.unit),
          f.before != 0 ? with_sign(f.relative(), show(f.relative(), figures::Unit::ratio))
@@ -38,18 +38,18 @@ Table figures_table(const search::DesignDiff& d) {
 }
 
 void add_findings(Document& doc, const std::string& title,
-                  const std::vector<plan::Finding>& findings) {
+                  const std::vector<rules::Finding>& findings) {
   if (findings.empty()) return;
   doc.heading(2, title);
   std::vector<std::string> items;
-  for (const plan::Finding& f : findings) items.push_back(fmt::format("{}: {}", f.rule, f.what));
+  for (const rules::Finding& f : findings) items.push_back(fmt::format("{}: {}", f.rule, f.what));
   doc.bullets(std::move(items));
 }
 
 void write_findings(JsonWriter& w, std::string_view key,
-                    const std::vector<plan::Finding>& findings) {
+                    const std::vector<rules::Finding>& findings) {
   w.key(key).begin_array();
-  for (const plan::Finding& f : findings) {
+  for (const rules::Finding& f : findings) {
     w.begin_object().field("rule", f.rule).field("what", f.what).end_object();
   }
   w.end_array();
@@ -57,7 +57,7 @@ void write_findings(JsonWriter& w, std::string_view key,
 
 }  // namespace
 
-Document document_of(const search::DesignDiff& d) {
+Document document_of(const compare::DesignDiff& d) {
   Document doc;
   doc.heading(1, fmt::format("{} against {}", d.after_name, d.before_name),
               d.passes_after ? Tone::good : Tone::bad);
@@ -84,16 +84,16 @@ Document document_of(const search::DesignDiff& d) {
   return doc;
 }
 
-void write_difference(JsonWriter& w, const search::DesignDiff& d) {
+void write_difference(JsonWriter& w, const compare::DesignDiff& d) {
   w.field("passed_before", d.passed_before).field("passes_after", d.passes_after);
   w.key("effects").begin_array();
-  for (const search::SectionEffect& e : d.effects) {
+  for (const compare::SectionEffect& e : d.effects) {
     w.begin_object().field("section", e.section).field("cost_usd_per_year", e.cost_usd_per_year);
     w.field("goodput_ratio", e.goodput);
     w.field("unit_cost_usd_per_hour", e.unit_cost_usd).end_object();
   }
   w.end_array().key("figures").begin_array();
-  for (const search::FigureChange& f : d.figures) {
+  for (const compare::FigureChange& f : d.figures) {
     w.begin_object().field("layer", to_text(f.layer)).field("section", f.section);
     w.field("label", f.label).field("unit", unit_name(f.unit)).field("before", f.before);
     w.field("after", f.after).end_object();
@@ -106,7 +106,7 @@ void write_difference(JsonWriter& w, const search::DesignDiff& d) {
   w.end_array();
 }
 
-std::string json_of(const search::DesignDiff& d) {
+std::string json_of(const compare::DesignDiff& d) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "diff").field("verdict", d.verdict);
   w.field("before", d.before_name).field("before_digest", d.before_digest);

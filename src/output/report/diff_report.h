@@ -5,13 +5,13 @@
 
 #include "core/base/json_writer.h"
 #include "output/report/document.h"
-#include "study/search/diff.h"
+#include "study/compare/diff.h"
 
 namespace orrery::report {
 
-Document document_of(const search::DesignDiff& d);
-std::string json_of(const search::DesignDiff& d);
+Document document_of(const compare::DesignDiff& d);
+std::string json_of(const compare::DesignDiff& d);
 // What differs, into an object that the caller has begun.
-void write_difference(JsonWriter& w, const search::DesignDiff& d);
+void write_difference(JsonWriter& w, const compare::DesignDiff& d);
 
 }  // namespace orrery::report

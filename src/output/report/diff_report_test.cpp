@@ -21,12 +21,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-search::DesignDiff told_diff() {
-  search::DesignDiff d{.before_name = "old",
-                       .after_name = "new",
-                       .before_digest = "111",
-                       .after_digest = "222",
-                       .verdict = "Costs more."};
+compare::DesignDiff told_diff() {
+  compare::DesignDiff d{.before_name = "old",
+                        .after_name = "new",
+                        .before_digest = "111",
+                        .after_digest = "222",
+                        .verdict = "Costs more."};
   d.lines = {"- a: 1", "+ a: 2"};
   d.effects = {
       {.section = "fleet", .cost_usd_per_year = 2e6, .goodput = 0.031, .unit_cost_usd = -0.25},
@@ -63,10 +63,10 @@ TEST(diff_report, a_figure_says_how_far_it_moved_or_that_it_is_new) {
 }
 
 TEST(diff_report, its_tone_is_of_the_design_as_it_would_be) {
-  const auto tone = [](const search::DesignDiff& d) {
+  const auto tone = [](const compare::DesignDiff& d) {
     return std::get<Heading>(document_of(d).blocks.front()).tone;
   };
-  search::DesignDiff d = told_diff();
+  compare::DesignDiff d = told_diff();
   EXPECT_EQ(tone(d), Tone::bad) << "it passed before, and does not now";
   d.passed_before = false, d.passes_after = true;
   EXPECT_EQ(tone(d), Tone::good);

@@ -6,7 +6,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/json_writer.h"
-#include "model/design/profiles.h"
+#include "model/design_text/profiles.h"
 #include "output/report/figure_json.h"
 
 namespace orrery::report {
@@ -27,9 +27,9 @@ void add_in_full(Document& d, const PlacedFigure& p) {
   if (!p.section->limit.empty()) d.paragraph("What binds here: " + p.section->limit);
 }
 
-std::vector<design::ProfileField> fields_of(const catalog::StorageProfile& profile,
-                                            const catalog::Catalog& catalog) {
-  return design::profile_fields({.profile = profile.id}, catalog);
+std::vector<design_text::ProfileField> fields_of(const catalog::StorageProfile& profile,
+                                                 const catalog::Catalog& catalog) {
+  return design_text::profile_fields({.profile = profile.id}, catalog);
 }
 
 }  // namespace
@@ -74,11 +74,11 @@ std::string json_of(std::span<const GlossaryEntry> entries) {
   return w.text() + '\n';
 }
 
-Document document_of(std::span<const plan::Rule> rules) {
+Document document_of(std::span<const rules::Rule> rules) {
   Document d;
   d.heading(1, rules.size() == 1 ? rules.front().id : "Rules of the review");
   std::vector<std::string> items;
-  for (const plan::Rule& r : rules) {
+  for (const rules::Rule& r : rules) {
     items.push_back(fmt::format("{} ({}, {}): {}. Source: {}", r.id, to_text(r.layer),
                                 to_text(r.severity), r.summary, r.source));
   }
@@ -86,11 +86,11 @@ Document document_of(std::span<const plan::Rule> rules) {
   return d;
 }
 
-std::string json_of(std::span<const plan::Rule> rules) {
+std::string json_of(std::span<const rules::Rule> rules) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "rules");
   w.key("rules").begin_array();
-  for (const plan::Rule& r : rules) {
+  for (const rules::Rule& r : rules) {
     w.begin_object().field("id", r.id).field("layer", to_text(r.layer));
     w.field("severity", to_text(r.severity)).field("summary", r.summary);
     w.field("source", r.source).end_object();
@@ -104,7 +104,7 @@ Document document_of(const catalog::StorageProfile& profile, const catalog::Cata
   d.heading(2, fmt::format("The storage profile {}: {}", profile.id, profile.title));
   d.paragraph(profile.why);
   std::vector<std::vector<std::string>> rows;
-  for (const design::ProfileField& f : fields_of(profile, catalog)) {
+  for (const design_text::ProfileField& f : fields_of(profile, catalog)) {
     rows.push_back({f.key, f.profile});
   }
   d.table({.header = {"field", "value"}, .rows = std::move(rows), .flush_right = {}});
@@ -134,7 +134,7 @@ std::string json_of(std::span<const catalog::StorageProfile> profiles,
   for (const catalog::StorageProfile& p : profiles) {
     w.begin_object().field("id", p.id).field("title", p.title).field("why", p.why);
     w.key("settings").begin_object();
-    for (const design::ProfileField& f : fields_of(p, catalog)) w.field(f.key, f.profile);
+    for (const design_text::ProfileField& f : fields_of(p, catalog)) w.field(f.key, f.profile);
     w.end_object().field("source", p.provenance.reference).end_object();
   }
   w.end_array().end_object();
@@ -145,7 +145,7 @@ std::string PlacedFigure::path() const {
   return fmt::format("{}.{}", to_text(section->layer), figure->id());
 }
 
-std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view name) {
+std::vector<PlacedFigure> figures_named(const verdict::Verdict& v, std::string_view name) {
   std::vector<PlacedFigure> out;
   for (const figures::Section& s : v.sections) {
     for (const figures::Figure& f : s.figures) {
@@ -157,7 +157,7 @@ std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view
   return out;
 }
 
-std::vector<std::string> figure_names(const plan::Verdict& v) {
+std::vector<std::string> figure_names(const verdict::Verdict& v) {
   std::vector<std::string> out;
   for (const figures::Section& s : v.sections) {
     out.push_back(to_text(s.layer));

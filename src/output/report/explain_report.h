@@ -10,8 +10,8 @@
 
 #include "core/base/diagnostic.h"
 #include "output/report/document.h"
-#include "plan/plan/rules.h"
-#include "plan/plan/verdict.h"
+#include "plan/rules/rules.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 
@@ -25,8 +25,8 @@ Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowl
 Document document_of(std::span<const GlossaryEntry> entries);
 std::string json_of(std::span<const GlossaryEntry> entries);
 
-Document document_of(std::span<const plan::Rule> rules);
-std::string json_of(std::span<const plan::Rule> rules);
+Document document_of(std::span<const rules::Rule> rules);
+std::string json_of(std::span<const rules::Rule> rules);
 
 // A storage profile: what it is for, what it sets and why.
 Document document_of(const catalog::StorageProfile& profile, const catalog::Catalog& catalog);
@@ -42,9 +42,9 @@ struct PlacedFigure {
   std::string path() const;  // "training.step_time"
 };
 // By "id", "layer.id" or "layer"; none given: all. The result points into the verdict.
-std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view name);
+std::vector<PlacedFigure> figures_named(const verdict::Verdict& v, std::string_view name);
 // Every name that figures_named takes, for suggestions.
-std::vector<std::string> figure_names(const plan::Verdict& v);
+std::vector<std::string> figure_names(const verdict::Verdict& v);
 
 // One figure in full: value, interval, basis, formula, inputs. Several: a list of names and values.
 Document document_of(std::span<const PlacedFigure> figures, bool in_full);

@@ -48,8 +48,8 @@ figures::Number block_number(const std::string& id, double value) {
           .inputs = {}};
 }
 
-plan::Verdict block_verdict() {
-  plan::Verdict v{.design = "hall", .version = "7", .digest = "d1", .summary = "It fails."};
+verdict::Verdict block_verdict() {
+  verdict::Verdict v{.design = "hall", .version = "7", .digest = "d1", .summary = "It fails."};
   v.sections = {{.layer = figures::Layer::training,
                  .name = "pretrain",
                  .summary = "sum",
@@ -68,7 +68,7 @@ plan::Verdict block_verdict() {
                  .what = "broken",
                  .why = "because",
                  .fix = "mend it",
-                 .edit = design::Change{"a.b", "5"}},
+                 .edit = design_text::Change{"a.b", "5"}},
                 {.severity = Severity::warning, .rule = "r.two", .place = {}, .what = "odd"},
                 {.severity = Severity::note, .rule = "r.three", .place = {}, .what = "fyi"},
                 {.severity = Severity::warning,
@@ -83,7 +83,7 @@ plan::Verdict block_verdict() {
                  .what = "w2",
                  .why = "y",
                  .fix = "same",
-                 .edit = design::Change{"c", "6"}}};
+                 .edit = design_text::Change{"c", "6"}}};
   v.spends = {{.what = "save less",
                .change = {"p", "q"},
                .cost_usd_per_year = 2000,
@@ -158,7 +158,7 @@ TEST(report_blocks, the_layers_of_a_verdict_and_why_each_figure_is_so) {
 }
 
 TEST(report_blocks, a_bare_verdict_says_nothing_that_it_does_not_have) {
-  plan::Verdict v{.design = "hall", .summary = "Fine."};
+  verdict::Verdict v{.design = "hall", .summary = "Fine."};
   v.bill = {};
   EXPECT_THAT(lines_of(document_of(v)), ElementsAre("h1 good: hall", "p: Fine.", "h2: Rules",
                                                     "p: No rule is broken.", "p: design digest "));
@@ -167,7 +167,7 @@ TEST(report_blocks, a_bare_verdict_says_nothing_that_it_does_not_have) {
 }
 
 TEST(report_blocks, goals_of_a_verdict_have_a_tone_each) {
-  plan::Verdict v{.design = "hall", .summary = "s"};
+  verdict::Verdict v{.design = "hall", .summary = "s"};
   const auto goal = [](const char* text, bool met, bool likely, bool known) {
     return figures::GoalOutcome{.text = text,
                                 .metric = "m",
@@ -351,15 +351,15 @@ TEST(report_blocks, words_and_rules_are_lists) {
   EXPECT_EQ(lines[0], "h1: Glossary");
   EXPECT_EQ(lines[2], "- tp (tensor parallelism): split");
   EXPECT_EQ(lines[3], "- rail: switches");
-  const std::vector<plan::Rule> rules = {
+  const std::vector<rules::Rule> rules = {
       {"a.b", figures::Layer::storage, Severity::warning, "must hold", "a book", nullptr},
       {"c.d", figures::Layer::cost, Severity::error, "also", "a page", nullptr}};
   EXPECT_THAT(
-      lines_of(document_of(std::span<const plan::Rule>(rules))),
+      lines_of(document_of(std::span<const rules::Rule>(rules))),
       ElementsAre("h1: Rules of the review", "- a.b (storage, warning): must hold. Source: a book",
                   "- c.d (cost, error): also. Source: a page"));
-  EXPECT_EQ(lines_of(document_of(std::span<const plan::Rule>(rules.data(), 1)))[0], "h1: a.b");
-  const Json j = Json::parse(json_of(std::span<const plan::Rule>(rules)));
+  EXPECT_EQ(lines_of(document_of(std::span<const rules::Rule>(rules.data(), 1)))[0], "h1: a.b");
+  const Json j = Json::parse(json_of(std::span<const rules::Rule>(rules)));
   EXPECT_EQ(j["kind"], "rules");
   EXPECT_EQ(j["schema_version"], 1);
   EXPECT_EQ(j["rules"][1]["id"], "c.d");
@@ -402,7 +402,7 @@ TEST(report_blocks, storage_profiles_say_what_they_set) {
 }
 
 TEST(report_blocks, a_figure_in_full_and_figures_in_a_list) {
-  plan::Verdict v = block_verdict();
+  verdict::Verdict v = block_verdict();
   const auto placed = figures_named(v, "mfu");
   ASSERT_EQ(placed.size(), 1U);
   EXPECT_THAT(lines_of(document_of(placed, true)),

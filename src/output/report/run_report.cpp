@@ -18,7 +18,7 @@ std::string outcome_text(const figures::GoalOutcome& g) {
   return !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
 }
 
-void add_goals(Document& d, const twin::Run& run, const plan::Verdict* review) {
+void add_goals(Document& d, const twin::Run& run, const verdict::Verdict* review) {
   if (run.goals.empty() && run.goals_left_to_plan.empty()) return;
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
@@ -44,7 +44,7 @@ void add_goals(Document& d, const twin::Run& run, const plan::Verdict* review) {
 }
 
 // Where a run and the review of one design are further apart than their intervals allow.
-void add_differences(Document& d, const twin::Run& run, const plan::Verdict& review) {
+void add_differences(Document& d, const twin::Run& run, const verdict::Verdict& review) {
   const std::vector<Difference> all = differences(review, run);
   if (all.empty()) return;
   d.heading(2, "Where run and review differ");
@@ -115,7 +115,7 @@ void write_console_goals(JsonWriter& w, const twin::Run& run) {
 }
 
 // In the order of the design: what the run measures, and what it leaves to the review.
-void write_goals(JsonWriter& w, const twin::Run& run, const plan::Verdict& review) {
+void write_goals(JsonWriter& w, const twin::Run& run, const verdict::Verdict& review) {
   w.key("goals").begin_array();
   for (const JudgedGoal& j : goals_of(run, review)) {
     const figures::GoalOutcome& g = *j.outcome;
@@ -128,7 +128,7 @@ void write_goals(JsonWriter& w, const twin::Run& run, const plan::Verdict& revie
   w.end_array();
 }
 
-void write_differences(JsonWriter& w, const twin::Run& run, const plan::Verdict& review) {
+void write_differences(JsonWriter& w, const twin::Run& run, const verdict::Verdict& review) {
   w.key("differs_from_plan").begin_array();
   for (const Difference& d : differences(review, run)) {
     w.begin_object().field("layer", to_text(d.section->layer)).field("section", d.section->name);
@@ -202,7 +202,7 @@ char phase_letter(sim::TraceKind kind) {
 
 }  // namespace
 
-Document document_of(const twin::Run& run, const plan::Verdict* review) {
+Document document_of(const twin::Run& run, const verdict::Verdict* review) {
   Document d;
   d.heading(1, fmt::format("{}, simulated for {}", run.design, brief(run.simulated)));
   d.paragraph(run.summary);
@@ -229,7 +229,7 @@ Document document_of(const twin::Run& run, const plan::Verdict* review) {
 namespace {
 
 // With a review beside it the contract of `orrery simulate`; without, as the console reads it.
-std::string run_json_in(const twin::Run& run, const plan::Verdict* review) {
+std::string run_json_in(const twin::Run& run, const verdict::Verdict* review) {
   JsonWriter w;
   w.begin_object()
       .field("schema_version", review != nullptr ? 2 : 1)
@@ -261,7 +261,7 @@ std::string run_json_in(const twin::Run& run, const plan::Verdict* review) {
 
 }  // namespace
 
-std::string json_of(const twin::Run& run, const plan::Verdict& review) {
+std::string json_of(const twin::Run& run, const verdict::Verdict& review) {
   return run_json_in(run, &review);
 }
 

@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "layers/serving/replica_trace.h"
+#include "layers/traffic/replica_trace.h"
 #include "model/jobs/serving_choices.h"
 #include "output/report/view_fixture.h"
 #include "output/report/view_serving.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::report {
@@ -35,7 +35,7 @@ workloads:
 
 struct LevelsCase {
   design::Design design;
-  std::unique_ptr<plan::Review> review;
+  std::unique_ptr<review::Review> review;
   twin::ServicePlan plan;
   twin::ServiceWindows windows;
   Json view;
@@ -43,7 +43,7 @@ struct LevelsCase {
 
 // The service `chat`, its plan and the windows at the loads that are drawn.
 void fill_levels(LevelsCase& c) {
-  c.review = std::make_unique<plan::Review>(plan::run_stages(c.design, machine::known()));
+  c.review = std::make_unique<review::Review>(review::run_stages(c.design, machine::known()));
   auto plans = twin::service_plans(*c.review->machine, c.design.workloads[1], false);
   ASSERT_EQ(plans.size(), 1U);
   c.plan = std::move(plans[0]);
@@ -152,7 +152,7 @@ TEST(serving_levels, a_service_breaks_at_the_promise_that_goes_first) {
 TEST(serving_levels, the_choices_are_those_of_its_model_and_objectives) {
   const LevelsCase& c = shared_levels();
   const jobs::ServingQuery& own = c.plan.ask.query;
-  const plan::ServeView& view = c.review->serves[1];
+  const review::ServeView& view = c.review->serves[1];
   jobs::ServingAsk ask{.model = own.model,
                        .accelerator = own.accelerator,
                        .slice = own.slice,
@@ -204,9 +204,9 @@ TEST(serving_levels, iterations_are_of_one_replica_at_its_peak) {
   const machine::Costs costs = jobs::serving_costs(c.review->models(), ask.query);
   serving::StepClock clock(ask.replica, machine::serving_source(costs),
                            ask.query.request.checked_per_step);
-  serving::EnginePolicy policy = policy_of(ask.replica);
+  engines::EnginePolicy policy = policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
-  const auto notes = serving::trace_iterations(
+  const auto notes = traffic::trace_iterations(
       policy, clock, twin::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
   ASSERT_EQ(notes.size(), 240U);
   const Json& told = c.view["iterations"];

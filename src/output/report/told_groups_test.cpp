@@ -87,7 +87,7 @@ TEST(told_groups, a_run_that_booked_nothing_has_no_shares) {
   EXPECT_EQ(static_cast<std::size_t>(rows), words_of(twin::Share{}).rows().size());
 }
 
-plan::Finding told_finding(std::string what, std::string why, std::string fix) {
+rules::Finding told_finding(std::string what, std::string why, std::string fix) {
   return {.severity = Severity::warning,
           .rule = "r",
           .place = {},
@@ -96,8 +96,8 @@ plan::Finding told_finding(std::string what, std::string why, std::string fix) {
           .fix = std::move(fix)};
 }
 
-std::vector<std::string> told_rule(std::vector<plan::Finding> findings) {
-  plan::Verdict v{.design = "d", .summary = "s"};
+std::vector<std::string> told_rule(std::vector<rules::Finding> findings) {
+  verdict::Verdict v{.design = "d", .summary = "s"};
   v.findings = std::move(findings);
   const auto lines = lines_of(document_of(v, {.brief = true}));
   return {lines.begin() + 4, lines.end()};

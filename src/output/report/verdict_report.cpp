@@ -28,13 +28,13 @@ Tone tone_of(Severity s) {
   return s == Severity::error ? Tone::bad : s == Severity::warning ? Tone::warn : Tone::plain;
 }
 
-void add_advice(std::vector<std::string>& lines, const plan::Finding& f) {
+void add_advice(std::vector<std::string>& lines, const rules::Finding& f) {
   if (!f.why.empty()) lines.push_back("why: " + f.why);
   if (!f.fix.empty()) lines.push_back("fix: " + f.fix);
   if (f.edit) lines.push_back(fmt::format("edit: {}: {}", f.edit->path, f.edit->value));
 }
 
-void add_finding(Document& d, const plan::Finding& f) {
+void add_finding(Document& d, const rules::Finding& f) {
   const std::string at = place_text(f.place);
   d.heading(3, fmt::format("{} {}{}", mark(f.severity), f.rule, at.empty() ? "" : " at " + at),
             tone_of(f.severity));
@@ -45,18 +45,18 @@ void add_finding(Document& d, const plan::Finding& f) {
 }
 
 // Findings of one rule: each with its place, what they share once at the end.
-void add_group(Document& d, std::span<const plan::Finding> group) {
-  const plan::Finding& first = group.front();
+void add_group(Document& d, std::span<const rules::Finding> group) {
+  const rules::Finding& first = group.front();
   d.heading(3, fmt::format("{} {}, {} times", mark(first.severity), first.rule, group.size()),
             tone_of(first.severity));
   const auto share = [&](auto field) {
     return std::ranges::all_of(group,
-                               [&](const plan::Finding& f) { return f.*field == first.*field; });
+                               [&](const rules::Finding& f) { return f.*field == first.*field; });
   };
-  const bool same_why = share(&plan::Finding::why);
-  const bool same_fix = share(&plan::Finding::fix);
+  const bool same_why = share(&rules::Finding::why);
+  const bool same_fix = share(&rules::Finding::fix);
   std::vector<std::string> lines;
-  for (const plan::Finding& f : group) {
+  for (const rules::Finding& f : group) {
     const std::string at = place_text(f.place);
     std::string line = at.empty() ? f.what : at + ": " + f.what;
     if (!same_why && !f.why.empty()) line += "; why: " + f.why;
@@ -69,7 +69,7 @@ void add_group(Document& d, std::span<const plan::Finding> group) {
   d.bullets(std::move(lines));
 }
 
-void add_findings(Document& d, const plan::Verdict& v) {
+void add_findings(Document& d, const verdict::Verdict& v) {
   d.heading(2, "Rules");
   if (v.findings.empty()) {
     d.paragraph("No rule is broken.");
@@ -78,9 +78,9 @@ void add_findings(Document& d, const plan::Verdict& v) {
   std::vector<bool> is_told(v.findings.size());
   for (std::size_t i = 0; i < v.findings.size(); ++i) {
     if (is_told[i]) continue;
-    std::vector<plan::Finding> group;
+    std::vector<rules::Finding> group;
     for (std::size_t k = i; k < v.findings.size(); ++k) {
-      const plan::Finding& f = v.findings[k];
+      const rules::Finding& f = v.findings[k];
       if (f.rule != v.findings[i].rule || f.severity != v.findings[i].severity) continue;
       is_told[k] = true;
       group.push_back(f);
@@ -93,7 +93,7 @@ void add_findings(Document& d, const plan::Verdict& v) {
   }
 }
 
-void add_goals(Document& d, const plan::Verdict& v) {
+void add_goals(Document& d, const verdict::Verdict& v) {
   if (v.goals.empty()) return;
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
@@ -126,7 +126,7 @@ constexpr figures::FigureId kKeyFigures[] = {figures::FigureId::useful_rate,
                                              figures::FigureId::annual,
                                              figures::FigureId::useful_hour};
 
-void add_key_figures(Document& d, const plan::Verdict& v) {
+void add_key_figures(Document& d, const verdict::Verdict& v) {
   std::vector<Tile> tiles;
   // A single site needs no name beside its figures.
   const bool many_sites =
@@ -165,12 +165,12 @@ void add_bill_chart(Document& d, const catalog::Bill& bill) {
   d.drawing(bars_svg("What is bought, by part of the bill", bars));
 }
 
-void add_spends(Document& d, const plan::Verdict& v) {
+void add_spends(Document& d, const verdict::Verdict& v) {
   if (v.spends.empty()) return;
   d.heading(2, "Next best spend");
   Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
           .flush_right = {false, true, true, true}};
-  for (const plan::Spend& s : v.spends) {
+  for (const rules::Spend& s : v.spends) {
     t.rows.push_back({s.what, show(s.cost_usd_per_year, figures::Unit::usd_per_year),
                       fmt::format("{} -> {}", show(s.goodput_before, figures::Unit::ratio),
                                   show(s.goodput_after, figures::Unit::ratio)),
@@ -221,7 +221,7 @@ void add_bill(Document& d, const catalog::Bill& bill) {
   d.table(std::move(t));
 }
 
-void write_sections(JsonWriter& w, const plan::Verdict& v, bool for_console) {
+void write_sections(JsonWriter& w, const verdict::Verdict& v, bool for_console) {
   w.key("sections").begin_array();
   for (const figures::Section& s : v.sections) {
     w.begin_object().field("layer", to_text(s.layer)).field("name", s.name);
@@ -234,9 +234,9 @@ void write_sections(JsonWriter& w, const plan::Verdict& v, bool for_console) {
   w.end_array();
 }
 
-void write_findings(JsonWriter& w, const plan::Verdict& v) {
+void write_findings(JsonWriter& w, const verdict::Verdict& v) {
   w.key("findings").begin_array();
-  for (const plan::Finding& f : v.findings) {
+  for (const rules::Finding& f : v.findings) {
     w.begin_object();
     w.field("severity", to_text(f.severity));
     w.field("rule", f.rule).field("layer", to_text(f.layer));
@@ -251,7 +251,7 @@ void write_findings(JsonWriter& w, const plan::Verdict& v) {
   w.end_array();
 }
 
-void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v, bool for_console) {
+void write_goals_and_spends(JsonWriter& w, const verdict::Verdict& v, bool for_console) {
   w.key("goals").begin_array();
   for (const figures::GoalOutcome& g : v.goals) {
     w.begin_object().field("text", g.text);
@@ -262,7 +262,7 @@ void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v, bool for_cons
     w.end_object();
   }
   w.end_array().key("spends").begin_array();
-  for (const plan::Spend& s : v.spends) {
+  for (const rules::Spend& s : v.spends) {
     w.begin_object()
         .field("change", s.what)
         .field("path", s.change.path)
@@ -278,7 +278,7 @@ void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v, bool for_cons
 
 }  // namespace
 
-Document document_of(const plan::Verdict& v, VerdictView view) {
+Document document_of(const verdict::Verdict& v, VerdictView view) {
   Document d;
   d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : ", version " + v.version),
             v.passes() ? Tone::good : Tone::bad);
@@ -305,7 +305,7 @@ Document document_of(const plan::Verdict& v, VerdictView view) {
 
 namespace {
 
-std::string verdict_json_in(const plan::Verdict& v, bool for_console) {
+std::string verdict_json_in(const verdict::Verdict& v, bool for_console) {
   JsonWriter w;
   w.begin_object().field("schema_version", for_console ? 1 : 2).field("kind", "verdict");
   w.field("design", v.design).field("version", v.version).field("digest", v.digest);
@@ -323,10 +323,10 @@ std::string verdict_json_in(const plan::Verdict& v, bool for_console) {
 
 }  // namespace
 
-std::string json_of(const plan::Verdict& v) { return verdict_json_in(v, false); }
-std::string console_json_of(const plan::Verdict& v) { return verdict_json_in(v, true); }
+std::string json_of(const verdict::Verdict& v) { return verdict_json_in(v, false); }
+std::string console_json_of(const verdict::Verdict& v) { return verdict_json_in(v, true); }
 
-std::string csv_of(const plan::Verdict& v) {
+std::string csv_of(const verdict::Verdict& v) {
   std::string out = "layer,section,figure,value,low,high,unit,basis,reference\n";
   for (const figures::Section& s : v.sections) {
     for (const figures::Figure& f : s.figures) {

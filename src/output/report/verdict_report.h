@@ -8,7 +8,7 @@
 #include <string>
 
 #include "output/report/document.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 
@@ -17,12 +17,12 @@ struct VerdictView {
   bool brief = false;    // the verdict alone, without the layers
 };
 
-Document document_of(const plan::Verdict& v, VerdictView view = {});
+Document document_of(const verdict::Verdict& v, VerdictView view = {});
 // Schema 2, the contract of `orrery plan`: goals and figures as a run has them, then the rest.
-std::string json_of(const plan::Verdict& v);
+std::string json_of(const verdict::Verdict& v);
 // Schema 1, as the console reads it.
-std::string console_json_of(const plan::Verdict& v);
+std::string console_json_of(const verdict::Verdict& v);
 // One figure a line: layer, section, figure, value, low, high, unit, basis, reference.
-std::string csv_of(const plan::Verdict& v);
+std::string csv_of(const verdict::Verdict& v);
 
 }  // namespace orrery::report

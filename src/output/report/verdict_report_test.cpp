@@ -27,8 +27,8 @@ figures::Figure told_figure(figures::FigureId kind, double value) {
           .inputs = {}};
 }
 
-plan::Verdict told_verdict() {
-  plan::Verdict v{.design = "hall", .version = "2", .digest = "abc", .summary = "Fails."};
+verdict::Verdict told_verdict() {
+  verdict::Verdict v{.design = "hall", .version = "2", .digest = "abc", .summary = "Fails."};
   v.sections.push_back({.layer = figures::Layer::training, .name = "pre|train", .limit = "links"});
   v.sections.back().figures = {told_figure(figures::FigureId::mfu, 0.4),
                                told_figure(figures::FigureId::run_time, 7200)};
@@ -45,7 +45,7 @@ plan::Verdict told_verdict() {
        .what = "first",
        .why = "shared why",
        .fix = "fix one",
-       .edit = design::Change{"storage[0].write", "5 GB/s"}},
+       .edit = design_text::Change{"storage[0].write", "5 GB/s"}},
       {.severity = Severity::error,
        .rule = "a.b",
        .place = {"d.yaml", 7, 9},
@@ -99,7 +99,7 @@ std::vector<T> blocks_of(const Document& d) {
 
 // As programs read it: every number at its name.
 TEST(verdict_report, json_has_every_field_under_its_own_name) {
-  const plan::Verdict v = told_verdict();
+  const verdict::Verdict v = told_verdict();
   const Json j = Json::parse(json_of(v));
   EXPECT_EQ(j["design"], "hall");
   EXPECT_EQ(j["version"], "2");
@@ -156,7 +156,7 @@ TEST(verdict_report, json_has_every_field_under_its_own_name) {
 }
 
 TEST(verdict_report, csv_reads_back_as_the_figures) {
-  const plan::Verdict v = told_verdict();
+  const verdict::Verdict v = told_verdict();
   const auto table = CsvTable::parse(csv_of(v), "verdict.csv");
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 4U);
@@ -192,7 +192,7 @@ TEST(verdict_report, findings_of_one_rule_and_weight_stand_together) {
 }
 
 TEST(verdict_report, a_finding_alone_says_why_and_what_to_do) {
-  plan::Verdict v = told_verdict();
+  verdict::Verdict v = told_verdict();
   v.findings.resize(1);
   const std::string text = to_text(document_of(v));
   EXPECT_THAT(text, HasSubstr("BROKEN a.b at d.yaml:3:5\nfirst\n  - why: shared why\n"
@@ -214,18 +214,18 @@ TEST(verdict_report, a_goal_is_missed_met_or_met_by_luck) {
   EXPECT_EQ(goals.tones, (std::vector{Tone::bad, Tone::good, Tone::warn, Tone::bad}));
   EXPECT_EQ(blocks_of<Heading>(d).front().tone, Tone::bad);
   EXPECT_EQ(blocks_of<Heading>(d).front().text, "hall, version 2");
-  plan::Verdict passing;
+  verdict::Verdict passing;
   EXPECT_EQ(blocks_of<Heading>(document_of(passing)).front().tone, Tone::good);
 }
 
 TEST(verdict_report, a_site_is_named_beside_its_figures_where_there_are_two) {
-  const auto labels = [](const plan::Verdict& v) {
+  const auto labels = [](const verdict::Verdict& v) {
     std::vector<std::string> all;
     const Tiles tiles = blocks_of<Tiles>(document_of(v)).front();
     for (const Tile& t : tiles.tiles) all.push_back(t.label);
     return all;
   };
-  plan::Verdict v = told_verdict();
+  verdict::Verdict v = told_verdict();
   EXPECT_THAT(labels(v), testing::ElementsAre("pre|train: model FLOP/s utilisation",
                                               "pre|train: time from start to end of the run", "PUE",
                                               "cost of a year"));
@@ -243,7 +243,7 @@ TEST(verdict_report, the_bill_is_drawn_by_what_its_parts_cost) {
   const std::string& svg = drawings[1].svg;
   ASSERT_NE(svg.find(">20 USD<"), std::string::npos) << svg;
   EXPECT_LT(svg.find(">40 USD<"), svg.find(">20 USD<"));
-  plan::Verdict one = told_verdict();
+  verdict::Verdict one = told_verdict();
   one.bill.lines.resize(1);
   EXPECT_EQ(blocks_of<Drawing>(document_of(one)).size(), 1U) << "one bar says nothing";
 }
@@ -272,7 +272,7 @@ TEST(verdict_report, explained_are_the_figures_that_have_something_behind_them) 
 }
 
 TEST(explain_report, a_figure_in_full_says_its_interval_its_inputs_and_what_binds) {
-  const plan::Verdict v = told_verdict();
+  const verdict::Verdict v = told_verdict();
   const auto mfu = figures_named(v, "mfu");
   const std::string text = to_text(document_of(mfu, true));
   EXPECT_THAT(text, HasSubstr("training.mfu of pre|train"));
@@ -290,7 +290,7 @@ TEST(explain_report, a_figure_in_full_says_its_interval_its_inputs_and_what_bind
 
 // Suggestions: every name once, whatever shares it.
 TEST(explain_report, names_are_layers_figures_and_both_each_once) {
-  plan::Verdict v = told_verdict();
+  verdict::Verdict v = told_verdict();
   v.sections.push_back(v.sections[0]);
   EXPECT_THAT(
       figure_names(v),

@@ -38,13 +38,13 @@ void write_figure_row(JsonWriter& w, const ComparedFigure& row) {
 }
 
 void write_design(JsonWriter& w, const ComparedDesign& d, const ComparedDesign& first) {
-  const plan::Verdict& v = d.verdict;
-  const plan::CostView& cost = d.stages.cost;
+  const verdict::Verdict& v = d.verdict;
+  const review::CostView& cost = d.stages.cost;
   w.begin_object().field("name", d.name).field("design", v.design);
   w.field("digest", v.digest).field("passes", v.passes()).field("summary", v.summary);
   w.field("same_workloads", does_same_work(first.stages.design(), d.stages.design()));
-  w.field("errors", std::ranges::count(v.findings, Severity::error, &plan::Finding::severity));
-  w.field("warnings", std::ranges::count(v.findings, Severity::warning, &plan::Finding::severity));
+  w.field("errors", std::ranges::count(v.findings, Severity::error, &rules::Finding::severity));
+  w.field("warnings", std::ranges::count(v.findings, Severity::warning, &rules::Finding::severity));
   w.field("cost_usd_per_year", cost.annual.base()).field("goodput_ratio", cost.goodput);
   w.field("unit_cost_usd_per_hour", cost.per_useful_hour.base() * 3600);
   w.key("cost");
@@ -67,7 +67,7 @@ std::string comparison_view_json(const Comparison& c) {
   for (const ComparedFigure& row : c.figures) write_figure_row(w, row);
   w.end_array().key("differences").begin_array();
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
-    const search::DesignDiff& d = c.differences[i];
+    const compare::DesignDiff& d = c.differences[i];
     w.begin_object().field("after_index", i + 1).field("verdict", d.verdict);
     write_difference(w, d);
     w.end_object();

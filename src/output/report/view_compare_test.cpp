@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "output/report/view_cost.h"
 #include "output/report/view_fixture.h"
 
@@ -23,8 +23,8 @@ Json compare_view(const std::vector<NamedDesign>& designs) {
 
 NamedDesign compare_sample(const std::string& name, const std::string& path,
                            const std::string& value) {
-  const auto edited = design::edit_text(design::find_template("superpod-h100")->text, {path, value},
-                                        machine::known().catalog());
+  const auto edited = design_text::edit_text(design_text::find_template("superpod-h100")->text,
+                                             {path, value}, machine::known().catalog());
   return {name, design_of(edited.value().text)};
 }
 
@@ -42,7 +42,7 @@ void expect_sums(const Json& node) {
 
 TEST(view_compare, the_cost_tree_of_every_template_adds_up_to_its_year) {
   const NamedDesign first{"sample", template_design("superpod-h100")};
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     SCOPED_TRACE(t.name);
     const Json v = compare_view({first, {std::string(t.name), template_design(t.name)}});
     const Json& d = v["designs"][1];

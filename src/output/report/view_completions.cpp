@@ -10,15 +10,15 @@
 #include "core/workload/model_math.h"
 #include "model/design/goals.h"
 #include "model/design/part_ids.h"
-#include "model/design/shape.h"
+#include "model/design_text/shape.h"
 
 namespace orrery::report {
 namespace {
 
-using design::FieldShape;
 using design::Part;
-using design::SectionShape;
-using design::ValueKind;
+using design_text::FieldShape;
+using design_text::SectionShape;
+using design_text::ValueKind;
 
 // A section inside itself (none today) would go on for ever.
 constexpr int kDeepest = 8;
@@ -134,7 +134,7 @@ Details details_of(const catalog::Catalog& c, Part part) {
 class Writer {
  public:
   explicit Writer(const catalog::Catalog& catalog)
-      : catalog_(catalog), shape_(design::design_shape()) {}
+      : catalog_(catalog), shape_(design_text::design_shape()) {}
 
   std::string run() {
     w_.begin_object().field("schema_version", 1).field("kind", "completions");

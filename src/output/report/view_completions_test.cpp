@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/design/edit.h"
-#include "model/design/read_design.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
 #include "output/report/view_fixture.h"
 
 namespace orrery::report {
@@ -57,9 +57,9 @@ TEST(view_completions, every_offered_cooling_and_node_can_be_read) {
                                           {"site.redundancy", "site.redundancy"},
                                           {"fleet[].node", "fleet[0].node"}}) {
     for (const std::string& value : values_of(all.at(field))) {
-      const auto edited = design::edit_text(text, {path, value}, machine::known().catalog());
+      const auto edited = design_text::edit_text(text, {path, value}, machine::known().catalog());
       ASSERT_TRUE(edited.has_value());
-      EXPECT_TRUE(design::read_design(edited->text, machine::known().catalog()).has_value())
+      EXPECT_TRUE(design_text::read_design(edited->text, machine::known().catalog()).has_value())
           << value;
     }
   }

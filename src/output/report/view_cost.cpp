@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "model/design/write_design.h"
+#include "model/design_text/write_design.h"
 #include "output/report/figure_json.h"
-#include "plan/plan/rules.h"
+#include "plan/rules/rules.h"
 
 namespace orrery::report {
 namespace {
@@ -59,7 +59,7 @@ CostNode branch(std::string name, std::vector<CostNode> children) {
   return node;
 }
 
-void add_owned(std::vector<CostNode>& top, const plan::CostView& cost) {
+void add_owned(std::vector<CostNode>& top, const review::CostView& cost) {
   std::vector<CostNode> capital, running;
   Usd seen;
   for (const cost::CostItem& item : cost.owned->items) {
@@ -76,13 +76,13 @@ void add_owned(std::vector<CostNode>& top, const plan::CostView& cost) {
   if (!running.empty()) top.push_back(branch("running", std::move(running)));
 }
 
-void add_rents(std::vector<CostNode>& top, const plan::CostView& cost) {
+void add_rents(std::vector<CostNode>& top, const review::CostView& cost) {
   std::vector<CostNode> rents;
-  for (const plan::RentedFleet& r : cost.rented) {
+  for (const review::RentedFleet& r : cost.rented) {
     rents.push_back(leaf(r.fleet->fleet->name + ", " + std::string(to_text(r.input.kind)),
                          r.per_year, r.reference));
   }
-  for (const plan::TierRent& t : cost.tier_rents) {
+  for (const review::TierRent& t : cost.tier_rents) {
     rents.push_back(leaf("tier " + t.tier->label, t.total(), t.reference));
   }
   if (cost.wan_per_year > Usd(0)) {
@@ -95,7 +95,7 @@ void add_rents(std::vector<CostNode>& top, const plan::CostView& cost) {
 }
 
 // None if the design with the edit has no cost, as none of its machines.
-std::optional<double> price_of_edit(const plan::Review& review, const design::Change& edit,
+std::optional<double> price_of_edit(const review::Review& review, const design_text::Change& edit,
                                     const ReviewChanged& changed) {
   if (review.cost.annual <= Usd(0)) return std::nullopt;
   const auto after = changed(edit);
@@ -110,7 +110,7 @@ bool is_assumed(std::string_view reference) {
          reference.find("the usual part for this kind") != std::string_view::npos;
 }
 
-CostNode cost_tree(const plan::CostView& cost) {
+CostNode cost_tree(const review::CostView& cost) {
   std::vector<CostNode> top;
   if (cost.owned) add_owned(top, cost);
   add_rents(top, cost);
@@ -126,7 +126,7 @@ void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole) {
   w.end_array().end_object();
 }
 
-void write_tornado(JsonWriter& w, const plan::CostView& cost) {
+void write_tornado(JsonWriter& w, const review::CostView& cost) {
   w.begin_object().field("value", cost.tornado.value);
   w.field("unit", unit_name(figures::Unit::usd_per_hour)).key("bars").begin_array();
   for (const cost::SensitivityBar& b : cost.tornado.bars) {
@@ -137,12 +137,12 @@ void write_tornado(JsonWriter& w, const plan::CostView& cost) {
   w.end_array().end_object();
 }
 
-std::string prices_view_json(const plan::Review& review, const ReviewChanged& changed) {
+std::string prices_view_json(const review::Review& review, const ReviewChanged& changed) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "prices");
-  w.field("digest", design::design_digest(review.design())).key("edits").begin_array();
+  w.field("digest", design_text::design_digest(review.design())).key("edits").begin_array();
   std::set<std::pair<std::string, std::string>> priced;
-  for (const plan::Finding& finding : check_rules(review)) {
+  for (const rules::Finding& finding : rules::check_rules(review)) {
     if (!finding.edit || priced.size() == kMostPriced) continue;
     if (!priced.emplace(finding.edit->path, finding.edit->value).second) continue;
     const auto price = price_of_edit(review, *finding.edit, changed);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/json_writer.h"
-#include "model/design/change.h"
-#include "plan/plan/cost_view.h"
-#include "plan/plan/stages.h"
+#include "model/design_text/change.h"
+#include "plan/review/cost_view.h"
+#include "plan/review/stages.h"
 
 namespace orrery::report {
 
@@ -22,13 +22,13 @@ struct CostNode {
   std::vector<CostNode> children;
 };
 
-CostNode cost_tree(const plan::CostView& cost);
+CostNode cost_tree(const review::CostView& cost);
 // Whether a reference says that no source stands behind the number.
 bool is_assumed(std::string_view reference);
 
 // Each node with its share of `whole`, the year.
 void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole);
-void write_tornado(JsonWriter& w, const plan::CostView& cost);
+void write_tornado(JsonWriter& w, const review::CostView& cost);
 
 // What the edits that findings offer would add to the cost of a year. A price takes a review of the
 // design with the edit made, so the console asks for all of them once the verdict is drawn.
@@ -37,9 +37,10 @@ void write_tornado(JsonWriter& w, const plan::CostView& cost);
 inline constexpr std::size_t kMostPriced = 32;
 
 // The review of the design with a change made; nullptr if that is no design.
-using ReviewChanged = std::function<std::shared_ptr<const plan::Review>(const design::Change&)>;
+using ReviewChanged =
+    std::function<std::shared_ptr<const review::Review>(const design_text::Change&)>;
 
 // Each edit of the verdict once, in the order of the findings, with what a year then costs more.
-std::string prices_view_json(const plan::Review& review, const ReviewChanged& changed);
+std::string prices_view_json(const review::Review& review, const ReviewChanged& changed);
 
 }  // namespace orrery::report

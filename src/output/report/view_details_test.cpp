@@ -18,7 +18,7 @@
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -51,30 +51,30 @@ economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
 )";
 
 // Made once; tests that change it take a copy.
-const plan::Review& viewed() {
+const review::Review& viewed() {
   static const design::Design* const kDesign = new design::Design(design_of(kViewDesign));
-  static const plan::Review* const kReview =
-      new plan::Review(plan::run_stages(*kDesign, machine::known()));
+  static const review::Review* const kReview =
+      new review::Review(review::run_stages(*kDesign, machine::known()));
   return *kReview;
 }
 
-Json hall_of(const plan::Review& r) { return Json::parse(hall_view_json(r))["sites"].at(0); }
+Json hall_of(const review::Review& r) { return Json::parse(hall_view_json(r))["sites"].at(0); }
 
 TEST(view_details, a_rack_without_a_limit_has_no_density) {
-  plan::Review r = viewed();
+  review::Review r = viewed();
   const Json before = hall_of(r);
   EXPECT_GT(before["racks"][0]["density_ratio"], 0.5);
-  for (plan::FleetPower& p : r.sites[0].fleets) p.rack.limit = Watts(0);
+  for (review::FleetPower& p : r.sites[0].fleets) p.rack.limit = Watts(0);
   EXPECT_EQ(hall_of(r)["racks"][0]["density_ratio"], 0.0);
 }
 
 TEST(view_details, a_hall_that_draws_nothing_has_no_shares) {
-  plan::Review r = viewed();
-  plan::SiteView& v = r.sites[0];
+  review::Review r = viewed();
+  review::SiteView& v = r.sites[0];
   v.it_mean = v.draw_mean = Watts(0);
   v.chain = {};
   v.fabric = v.storage = Watts(0);
-  for (plan::FleetPower& p : v.fleets) p.all = Watts(0);
+  for (review::FleetPower& p : v.fleets) p.all = Watts(0);
   const Json site = hall_of(r);
   EXPECT_EQ(site["chain"]["nodes"][0]["share_ratio"], 0.0);
   EXPECT_EQ(site["chain"]["nodes"][0]["power_w"], 0.0);
@@ -85,7 +85,7 @@ TEST(view_details, a_hall_that_draws_nothing_has_no_shares) {
 }
 
 TEST(view_details, a_site_is_told_with_its_figures_and_its_chain) {
-  const plan::SiteView& v = viewed().sites[0];
+  const review::SiteView& v = viewed().sites[0];
   const Json site = hall_of(viewed());
   EXPECT_EQ(site["power_limit_w"], 2e6);
   EXPECT_DOUBLE_EQ(site["peak_share_ratio"], v.draw_peak.base() / 2e6);
@@ -112,7 +112,7 @@ TEST(view_details, a_site_is_told_with_its_figures_and_its_chain) {
 }
 
 TEST(view_details, a_tier_is_told_with_all_that_it_is) {
-  const plan::Review& r = viewed();
+  const review::Review& r = viewed();
   const Json view = Json::parse(text_of(storage_view_json(r, "")));
   EXPECT_EQ(view["schema_version"], 1);
   EXPECT_EQ(view["kind"], "storage");
@@ -140,10 +140,10 @@ TEST(view_details, a_tier_is_told_with_all_that_it_is) {
 }
 
 TEST(view_details, the_clocks_of_a_save_are_those_of_its_plan) {
-  const plan::Review& r = viewed();
+  const review::Review& r = viewed();
   for (const std::string name : {"pretrain", "second"}) {
     const Json view = Json::parse(text_of(storage_view_json(r, name)));
-    const plan::TrainView& t = r.trains[name == "pretrain" ? 0 : 1];
+    const review::TrainView& t = r.trains[name == "pretrain" ? 0 : 1];
     const jobs::SavePlan& s = *t.checkpoint;
     const Json& clocks = view["run"]["clocks"];
     EXPECT_EQ(view["workload"], name);
@@ -174,18 +174,18 @@ TEST(view_details, the_clocks_of_a_save_are_those_of_its_plan) {
 }
 
 TEST(view_details, a_run_that_cannot_be_saves_nothing) {
-  plan::Review r = viewed();
+  review::Review r = viewed();
   r.trains[0].infeasible = "why not";
   ASSERT_FALSE(r.trains[0].feasible());
   const Json view = Json::parse(text_of(storage_view_json(r, "")));
   EXPECT_EQ(view["workload"], "second");
   EXPECT_EQ(view["workloads"], Json({"second"}));
-  for (plan::TrainView& t : r.trains) t.infeasible = "why not";
+  for (review::TrainView& t : r.trains) t.infeasible = "why not";
   EXPECT_TRUE(Json::parse(text_of(storage_view_json(r, "")))["run"].is_null());
 }
 
 TEST(view_details, a_training_run_is_told_with_its_layout_and_search) {
-  const plan::Review& r = viewed();
+  const review::Review& r = viewed();
   const Json view = Json::parse(text_of(training_view_json(r, "second")));
   EXPECT_EQ(view["workloads"], Json({"pretrain", "second"}));
   EXPECT_EQ(view["workload"], "second");
@@ -224,8 +224,8 @@ TEST(view_details, a_network_that_is_not_there_is_said) {
   EXPECT_EQ(view["collective"]["slower_ratio"], 0.0);
 }
 
-plan::CostView year_of(Usd fees) {
-  plan::CostView cost;
+review::CostView year_of(Usd fees) {
+  review::CostView cost;
   cost.wan_per_year = fees;
   cost.egress_per_year = fees;
   return cost;

@@ -13,7 +13,7 @@
 #include "output/report/view_run.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -124,7 +124,7 @@ TEST(view_drawing, a_dragonfly) {
 
 // Answers to programs are one line.
 TEST(view_drawing, answers_have_no_breaks) {
-  const plan::Review r = plan::run_stages(template_design("superpod-h100"), machine::known());
+  const review::Review r = review::run_stages(template_design("superpod-h100"), machine::known());
   const std::string answers[] = {hall_view_json(r),
                                  text_of(storage_view_json(r, "")),
                                  text_of(training_view_json(r, "")),

@@ -33,8 +33,8 @@ Diagnostic no_such_part(const std::string& id) {
 }
 
 // An id stands for the parts behind it; each time it is named one more of them is lost.
-Result<search::NetworkLoss> loss_of(const FabricDrawing& d,
-                                    const std::vector<std::string>& failed) {
+Result<compare::NetworkLoss> loss_of(const FabricDrawing& d,
+                                     const std::vector<std::string>& failed) {
   std::map<std::string_view, const DrawnVertex*> vertices;
   std::map<std::string, const DrawnLine*> lines;
   for (const DrawnVertex& v : d.vertices) {
@@ -44,7 +44,7 @@ Result<search::NetworkLoss> loss_of(const FabricDrawing& d,
     for (const DrawnLine& l : d.lines) lines.emplace(d.line_id(l), &l);
   }
   std::map<std::string, std::size_t> used;
-  search::NetworkLoss loss;
+  compare::NetworkLoss loss;
   Diagnostics faults;
   for (const std::string& id : failed) {
     const std::size_t n = used[id]++;
@@ -78,7 +78,7 @@ void write_tiers(JsonWriter& w, const FabricDrawing& d) {
   w.end_array();
 }
 
-void write_switches(JsonWriter& w, const FabricDrawing& d, const search::NetworkLoss& loss) {
+void write_switches(JsonWriter& w, const FabricDrawing& d, const compare::NetworkLoss& loss) {
   const std::set<fabric::VertexId> lost(loss.switches.begin(), loss.switches.end());
   w.key("switches").begin_array();
   for (const DrawnVertex& v : d.vertices) {
@@ -114,8 +114,8 @@ struct LineLoad {
   double busiest() const { return std::max(up, down); }
 };
 
-LineLoad load_of(const DrawnLine& l, const fabric::FabricGraph& g, const search::NetworkLoad& load,
-                 const search::LoadedTime& now) {
+LineLoad load_of(const DrawnLine& l, const fabric::FabricGraph& g, const compare::NetworkLoad& load,
+                 const compare::LoadedTime& now) {
   LineLoad out;
   double up = 0, down = 0;
   for (const fabric::LinkId link : l.up) {
@@ -134,7 +134,7 @@ LineLoad load_of(const DrawnLine& l, const fabric::FabricGraph& g, const search:
 }
 
 std::string busiest_line(const FabricDrawing& d, const fabric::FabricGraph& g,
-                         const search::NetworkLoad& load, const search::LoadedTime& now) {
+                         const compare::NetworkLoad& load, const compare::LoadedTime& now) {
   std::string id;
   double most = 0;
   if (!now.network_binds) return id;
@@ -151,8 +151,8 @@ std::string busiest_line(const FabricDrawing& d, const fabric::FabricGraph& g,
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
 void write_lines(JsonWriter& w, const FabricDrawing& d, const fabric::FabricGraph& g,
-                 const search::NetworkLoad& load) {
-  const search::LoadedTime& now = load.after ? *load.after : load.before;
+                 const compare::NetworkLoad& load) {
+  const compare::LoadedTime& now = load.after ? *load.after : load.before;
   w.key("links").begin_array();
   for (const DrawnLine& l : d.lines) {
     const LineLoad share = load_of(l, g, load, now);
@@ -167,19 +167,19 @@ void write_lines(JsonWriter& w, const FabricDrawing& d, const fabric::FabricGrap
   w.end_array();
 }
 
-void write_time(JsonWriter& w, const search::LoadedTime& t, const std::string& limiting) {
+void write_time(JsonWriter& w, const compare::LoadedTime& t, const std::string& limiting) {
   w.begin_object().field("time_s", t.seconds.value).field("time_low_s", t.seconds.low);
   w.field("time_high_s", t.seconds.high);
   w.field("bus_bandwidth_bytes_per_s", t.bus_bandwidth.base());
   w.field("limiting_link", limiting).end_object();
 }
 
-void write_collective(JsonWriter& w, const search::CollectiveAsk& ask, const FabricDrawing& d,
-                      const fabric::FabricGraph& g, const search::NetworkLoad& load) {
+void write_collective(JsonWriter& w, const compare::CollectiveAsk& ask, const FabricDrawing& d,
+                      const fabric::FabricGraph& g, const compare::NetworkLoad& load) {
   w.key("collective").begin_object().field("kind", to_text(ask.kind));
   w.field("bytes", ask.bytes.base()).field("ranks", load.ranks);
   // Before the loss every cable is there.
-  search::NetworkLoad intact{.down = std::vector<std::uint8_t>(load.down.size(), 0)};
+  compare::NetworkLoad intact{.down = std::vector<std::uint8_t>(load.down.size(), 0)};
   w.key("before");
   write_time(w, load.before, busiest_line(d, g, intact, load.before));
   w.key("after");
@@ -250,8 +250,8 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   }
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
-  const machine::Fleet* fleet = search::widest_fleet(machine, v);
-  const search::NetworkLoad load = load_network(machine, v, graph, *loss, q.collective);
+  const machine::Fleet* fleet = compare::widest_fleet(machine, v);
+  const compare::NetworkLoad load = load_network(machine, v, graph, *loss, q.collective);
 
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "fabric").field("network", v.name);

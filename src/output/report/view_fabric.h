@@ -12,7 +12,7 @@
 
 #include "core/base/diagnostic.h"
 #include "model/machine/machine.h"
-#include "study/search/network_load.h"
+#include "study/compare/network_load.h"
 
 namespace orrery::report {
 
@@ -20,7 +20,7 @@ enum class FabricDetail { automatic, full, aggregated };
 
 struct FabricViewQuestion {
   std::string network;  // "compute", "storage", "management"; empty: the first that is built
-  search::CollectiveAsk collective;
+  compare::CollectiveAsk collective;
   std::vector<std::string> failed;  // ids of the answer's switches and links
   FabricDetail detail = FabricDetail::automatic;
 };

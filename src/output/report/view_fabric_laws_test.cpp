@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "model/jobs/build_machine.h"
 #include "output/report/view_completions.h"
 #include "output/report/view_fabric.h"
@@ -20,12 +20,12 @@ namespace {
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-design::Design fabric_design(const std::vector<design::Change>& edits) {
-  std::string text(design::find_template("superpod-h100")->text);
-  std::vector<design::Change> all = {{"workloads", ""}, {"goals", ""}};
+design::Design fabric_design(const std::vector<design_text::Change>& edits) {
+  std::string text(design_text::find_template("superpod-h100")->text);
+  std::vector<design_text::Change> all = {{"workloads", ""}, {"goals", ""}};
   all.insert(all.end(), edits.begin(), edits.end());
-  for (const design::Change& e : all) {
-    text = design::edit_text(text, e, machine::known().catalog()).value().text;
+  for (const design_text::Change& e : all) {
+    text = design_text::edit_text(text, e, machine::known().catalog()).value().text;
   }
   return design_of(text);
 }
@@ -136,7 +136,7 @@ TEST(fabric_laws, endpoints_are_no_part_that_can_be_named_as_lost) {
 // An all-to-all goes up and down alike; what is sent in a time is no more than the capacity, and
 // the busiest line is named.
 TEST(fabric_laws, loads_are_shares_of_what_a_line_could_carry_in_the_time) {
-  const search::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
+  const compare::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
   const design::Design d = fabric_design({});
   const Json v = drawn_fabric(d, {.collective = ask});
   const std::string limiting = v["collective"]["before"]["limiting_link"];

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "model/jobs/build_machine.h"
 #include "output/report/view_fixture.h"
 
@@ -23,18 +23,18 @@ Json fabric_view(const design::Design& d, const FabricViewQuestion& q = {}) {
   return Json::parse(text_of(fabric_view_json(jobs::build_machine(d, machine::known()), q)));
 }
 
-std::string edited(std::string text, const std::vector<design::Change>& edits) {
-  for (const design::Change& e : edits) {
-    text = design::edit_text(text, e, machine::known().catalog()).value().text;
+std::string edited(std::string text, const std::vector<design_text::Change>& edits) {
+  for (const design_text::Change& e : edits) {
+    text = design_text::edit_text(text, e, machine::known().catalog()).value().text;
   }
   return text;
 }
 
 // The sample with another compute network.
-design::Design sample_with(const std::vector<design::Change>& edits) {
-  std::vector<design::Change> all = {{"workloads", ""}, {"goals", ""}};
+design::Design sample_with(const std::vector<design_text::Change>& edits) {
+  std::vector<design_text::Change> all = {{"workloads", ""}, {"goals", ""}};
   all.insert(all.end(), edits.begin(), edits.end());
-  return design_of(edited(std::string(design::find_template("superpod-h100")->text), all));
+  return design_of(edited(std::string(design_text::find_template("superpod-h100")->text), all));
 }
 
 const Json* find(const Json& list, const std::string& id) {
@@ -66,7 +66,7 @@ void expect_whole(const Json& v) {
 }
 
 TEST(view_fabric, every_network_of_every_template_is_whole) {
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     const design::Design d = template_design(t.name);
     for (const char* network : {"compute", "storage", "management"}) {
       const auto r =
@@ -109,7 +109,7 @@ TEST(view_fabric, a_ring_leaves_a_leaf_once_and_an_all_to_all_fills_its_uplinks)
 
 TEST(view_fabric, a_lost_spine_slows_what_crosses_it_and_a_lost_leaf_cuts) {
   const design::Design d = template_design("superpod-h100");
-  const search::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
+  const compare::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
   // Three quarters of an all_to_all leave their leaf: half of the spines are too few for it.
   std::vector<std::string> half;
   for (int i = 0; i < 8; ++i) half.push_back("spine-" + std::to_string(i));

@@ -11,7 +11,7 @@
 #include "output/report/view_fixture.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -40,10 +40,10 @@ workloads:
              checkpoint: { every: 30 min, to: [far] } }
 )";
 
-const plan::Review& fielded() {
+const review::Review& fielded() {
   static const design::Design* const kDesign = new design::Design(design_of(kFieldDesign));
-  static const plan::Review* const kReview =
-      new plan::Review(plan::run_stages(*kDesign, machine::known()));
+  static const review::Review* const kReview =
+      new review::Review(review::run_stages(*kDesign, machine::known()));
   return *kReview;
 }
 
@@ -168,7 +168,7 @@ TEST(view_fields, tiers_and_their_run) {
 }
 
 TEST(view_fields, a_tornado_and_a_tree_of_costs) {
-  plan::CostView cost;
+  review::CostView cost;
   cost.tornado = {.value = 7,
                   .bars = {{.name = "power",
                             .at_low = 6,

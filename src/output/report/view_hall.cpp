@@ -5,18 +5,18 @@
 #include <algorithm>
 
 #include "core/base/json_writer.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
 
-int nodes_of(const plan::FleetPower& p) { return p.fleet->fleet->count + p.fleet->fleet->spares; }
-int nodes_per_rack(const plan::FleetPower& p) { return std::max(1, p.rack.nodes); }
-int racks_of(const plan::FleetPower& p) {
+int nodes_of(const review::FleetPower& p) { return p.fleet->fleet->count + p.fleet->fleet->spares; }
+int nodes_per_rack(const review::FleetPower& p) { return std::max(1, p.rack.nodes); }
+int racks_of(const review::FleetPower& p) {
   return (nodes_of(p) + nodes_per_rack(p) - 1) / nodes_per_rack(p);
 }
 
-void write_rack(JsonWriter& w, const plan::FleetPower& p, double liquid_fraction, int number,
+void write_rack(JsonWriter& w, const review::FleetPower& p, double liquid_fraction, int number,
                 int nodes) {
   const int row = number / kRackPositions + 1, position = number % kRackPositions + 1;
   const Watts power = p.node.nameplate * nodes;
@@ -29,13 +29,13 @@ void write_rack(JsonWriter& w, const plan::FleetPower& p, double liquid_fraction
   w.end_object();
 }
 
-void write_racks(JsonWriter& w, const plan::SiteView& v) {
+void write_racks(JsonWriter& w, const review::SiteView& v) {
   int total = 0;
-  for (const plan::FleetPower& p : v.fleets) total += racks_of(p);
+  for (const review::FleetPower& p : v.fleets) total += racks_of(p);
   w.field("racks_total", total).field("racks_shown", std::min(total, kMostRacksListed));
   w.key("racks").begin_array();
   int number = 0;
-  for (const plan::FleetPower& p : v.fleets) {
+  for (const review::FleetPower& p : v.fleets) {
     int left = nodes_of(p);
     for (; left > 0 && number < kMostRacksListed; ++number) {
       const int nodes = std::min(left, nodes_per_rack(p));
@@ -72,7 +72,7 @@ struct Sankey {
 };
 
 // What the site draws beside the chain's input: by parts, or as one where the PUE is given.
-void add_overhead(Sankey& s, const plan::SiteView& v) {
+void add_overhead(Sankey& s, const review::SiteView& v) {
   if (!v.breakdown) {
     const Watts rest = v.draw_mean - v.it_mean - v.chain.loss;
     s.add("utility",
@@ -93,8 +93,8 @@ void add_overhead(Sankey& s, const plan::SiteView& v) {
   }
 }
 
-void add_loads(Sankey& s, const plan::SiteView& v, const std::string& from) {
-  for (const plan::FleetPower& p : v.fleets) {
+void add_loads(Sankey& s, const review::SiteView& v, const std::string& from) {
+  for (const review::FleetPower& p : v.fleets) {
     s.add(from, {"fleet-" + p.fleet->fleet->name, p.fleet->fleet->name, "load", p.all, nullptr,
                  p.node.reference});
   }
@@ -102,7 +102,7 @@ void add_loads(Sankey& s, const plan::SiteView& v, const std::string& from) {
   s.add(from, {"storage", "storage", "load", v.storage, nullptr, "docs/models/storage.md"});
 }
 
-Sankey sankey_of(const plan::SiteView& v) {
+Sankey sankey_of(const review::SiteView& v) {
   Sankey s;
   const Watts input = v.chain.stages.empty() ? v.it_mean : v.chain.input;
   s.nodes.push_back({"utility", "utility", "source", max(v.draw_mean, input)});
@@ -119,7 +119,7 @@ Sankey sankey_of(const plan::SiteView& v) {
   return s;
 }
 
-void write_chain(JsonWriter& w, const plan::SiteView& v) {
+void write_chain(JsonWriter& w, const review::SiteView& v) {
   const Sankey s = sankey_of(v);
   const Watts source = s.nodes.front().power;
   w.key("chain").begin_object().key("nodes").begin_array();
@@ -141,7 +141,7 @@ void write_chain(JsonWriter& w, const plan::SiteView& v) {
   w.end_array().end_object();
 }
 
-void write_pue(JsonWriter& w, const plan::SiteView& v) {
+void write_pue(JsonWriter& w, const review::SiteView& v) {
   w.key("pue").begin_object().field("value", v.pue.middle).field("low", v.pue.low);
   w.field("high", v.pue.high).field("reference", v.pue.reference);
   w.key("free_cooling_ratio");
@@ -158,7 +158,7 @@ void write_pue(JsonWriter& w, const plan::SiteView& v) {
   w.end_array().end_object();
 }
 
-void write_site(JsonWriter& w, const plan::SiteView& v) {
+void write_site(JsonWriter& w, const review::SiteView& v) {
   w.begin_object().field("name", v.site->name).field("region", v.site->region);
   w.field("cooling", v.site->cooling).key("power_limit_w");
   v.site->power ? w.value(v.site->power->base()) : w.null();
@@ -174,10 +174,10 @@ void write_site(JsonWriter& w, const plan::SiteView& v) {
 
 }  // namespace
 
-std::string hall_view_json(const plan::Review& review) {
+std::string hall_view_json(const review::Review& review) {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "hall").key("sites").begin_array();
-  for (const plan::SiteView& v : review.sites) {
+  for (const review::SiteView& v : review.sites) {
     if (v.has_machines()) write_site(w, v);
   }
   w.end_array().end_object();

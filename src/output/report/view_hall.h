@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::report {
 
@@ -19,6 +19,6 @@ inline constexpr int kMostRacksListed = 2000;
 // Positions of a row: assumption, for drawing only.
 inline constexpr int kRackPositions = 16;
 
-std::string hall_view_json(const plan::Review& review);
+std::string hall_view_json(const review::Review& review);
 
 }  // namespace orrery::report

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "output/report/view_fixture.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json hall_view(const design::Design& d) {
-  return Json::parse(hall_view_json(plan::run_stages(d, machine::known())));
+  return Json::parse(hall_view_json(review::run_stages(d, machine::known())));
 }
 
 // A stage gives on what comes in, and the source feeds everything.
@@ -40,7 +40,7 @@ void expect_balanced(const Json& site) {
 }
 
 TEST(view_hall, power_is_conserved_in_every_template) {
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     SCOPED_TRACE(t.name);
     const Json v = hall_view(template_design(t.name));
     for (const Json& site : v["sites"]) {

@@ -10,7 +10,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/json_writer.h"
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "output/report/comparison_report.h"
 #include "output/report/view_calc.h"
 #include "output/report/view_compare.h"
@@ -21,7 +21,7 @@
 #include "output/report/view_hall.h"
 #include "output/report/view_run.h"
 #include "output/report/view_training.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -53,7 +53,7 @@ economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
 
 Json training_of(const char* workload) {
   return Json::parse(text_of(
-      training_view_json(plan::run_stages(design_of(kTwoRuns), machine::known()), workload)));
+      training_view_json(review::run_stages(design_of(kTwoRuns), machine::known()), workload)));
 }
 
 TEST(view_laws, a_page_of_training_is_of_the_workload_that_was_named) {
@@ -111,12 +111,12 @@ TEST(view_laws, a_microbatch_goes_forward_before_it_goes_back_and_the_drawing_en
 // A microbatch has a block forward and one back on each of its stages.
 TEST(view_laws, a_timeline_has_two_blocks_a_stage_and_microbatch_and_no_more_than_its_bound) {
   const design::Design deep = design_of(
-      design::edit_text(kTwoRuns, {"workloads[1].train.layout", "{ tp: 1, pp: 64, mbs: 1 }"},
-                        machine::known().catalog())
+      design_text::edit_text(kTwoRuns, {"workloads[1].train.layout", "{ tp: 1, pp: 64, mbs: 1 }"},
+                             machine::known().catalog())
           .value()
           .text);
   const Json v =
-      Json::parse(text_of(training_view_json(plan::run_stages(deep, machine::known()), "large")));
+      Json::parse(text_of(training_view_json(review::run_stages(deep, machine::known()), "large")));
   const int stages = v["timeline"]["stages"], drawn = v["timeline"]["microbatches_drawn"];
   EXPECT_EQ(stages, 64);
   EXPECT_EQ(drawn, 4096 / 128) << "as many as the bound has room for";
@@ -126,7 +126,7 @@ TEST(view_laws, a_timeline_has_two_blocks_a_stage_and_microbatch_and_no_more_tha
 
 TEST(view_laws, a_plain_network_has_an_interval_of_one_factor_either_way) {
   const Json step = Json::parse(text_of(training_view_json(
-      plan::run_stages(template_design("av-vision"), machine::known()), "")))["step"];
+      review::run_stages(template_design("av-vision"), machine::known()), "")))["step"];
   const double time = step["time_s"], low = step["low_s"], high = step["high_s"];
   EXPECT_LT(low, time);
   EXPECT_NEAR(low * high, time * time, 1e-9 * time * time);
@@ -134,13 +134,13 @@ TEST(view_laws, a_plain_network_has_an_interval_of_one_factor_either_way) {
 
 TEST(view_laws, a_plain_network_has_no_trace_of_its_step) {
   const auto r =
-      training_trace_json(plan::run_stages(template_design("av-vision"), machine::known()), "");
+      training_trace_json(review::run_stages(template_design("av-vision"), machine::known()), "");
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().front().code, "training.no-trace");
 }
 
 Json hall_of_design(const std::string& text) {
-  return Json::parse(hall_view_json(plan::run_stages(design_of(text), machine::known())));
+  return Json::parse(hall_view_json(review::run_stages(design_of(text), machine::known())));
 }
 
 // 30 nodes and three spares, four a rack: eight full ones and one of one.
@@ -309,12 +309,14 @@ const CostNode* node_named(const CostNode& from, const std::string& name) {
 }
 
 TEST(view_laws, lines_between_sites_and_what_leaves_are_in_the_year) {
-  const plan::Review zones = plan::run_stages(template_design("chatbot-zones"), machine::known());
+  const review::Review zones =
+      review::run_stages(template_design("chatbot-zones"), machine::known());
   const CostNode tree = cost_tree(zones.cost);
   const CostNode* lines = node_named(tree, "lines between sites");
   ASSERT_NE(lines, nullptr);
   EXPECT_NEAR(lines->per_year.base(), 300e3, 1) << "120 and 180 thousand a year";
-  const plan::Review rented = plan::run_stages(template_design("cloud-rental"), machine::known());
+  const review::Review rented =
+      review::run_stages(template_design("cloud-rental"), machine::known());
   const CostNode rents = cost_tree(rented.cost);
   const CostNode* egress = node_named(rents, "egress");
   ASSERT_NE(egress, nullptr);
@@ -324,7 +326,7 @@ TEST(view_laws, lines_between_sites_and_what_leaves_are_in_the_year) {
 
 // What is bought is capital, what is paid for by the month is not.
 TEST(view_laws, capital_is_what_is_bought) {
-  const plan::Review r = plan::run_stages(template_design("superpod-h100"), machine::known());
+  const review::Review r = review::run_stages(template_design("superpod-h100"), machine::known());
   const CostNode tree = cost_tree(r.cost);
   const CostNode* capital = node_named(tree, "capital");
   const CostNode* running = node_named(tree, "running");
@@ -353,7 +355,7 @@ TEST(view_laws, capital_is_what_is_bought) {
 }
 
 TEST(view_laws, a_branch_is_starred_where_all_below_it_is_assumed) {
-  const plan::Review r = plan::run_stages(template_design("superpod-h100"), machine::known());
+  const review::Review r = review::run_stages(template_design("superpod-h100"), machine::known());
   const std::function<void(const CostNode&)> look = [&](const CostNode& n) {
     bool all = true;
     for (const CostNode& c : n.children) all = all && c.assumed, look(c);
@@ -364,7 +366,7 @@ TEST(view_laws, a_branch_is_starred_where_all_below_it_is_assumed) {
   };
   look(cost_tree(r.cost));
   // Of two running costs one is assumed: the branch is not.
-  plan::CostView mixed;
+  review::CostView mixed;
   mixed.owned = cost::Ownership{};
   mixed.owned->capital = Usd(10);
   mixed.owned->items = {{"bought", Usd(10), "nodes/x"},
@@ -380,7 +382,7 @@ TEST(view_laws, a_branch_is_starred_where_all_below_it_is_assumed) {
   write_cost_tree(w, {.name = "x", .per_year = Usd(25), .children = {}}, Usd(100));
   EXPECT_EQ(Json::parse(w.text())["share_ratio"], 0.25);
   JsonWriter t(0);
-  plan::CostView cost;
+  review::CostView cost;
   cost.tornado = {
       .value = 7,
       .bars = {{.name = "n", .at_low = 1, .at_high = 2, .input_low = 3, .input_high = 4}}};

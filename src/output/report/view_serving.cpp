@@ -5,11 +5,11 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "layers/serving/replica_trace.h"
+#include "layers/traffic/replica_trace.h"
 #include "model/jobs/serving_choices.h"
 #include "output/report/figure_json.h"
-#include "plan/plan/verdict.h"
-#include "plan/plan/sections.h"
+#include "plan/verdict/sections.h"
+#include "plan/verdict/verdict.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::report {
@@ -22,15 +22,15 @@ constexpr std::uint64_t kTracedSeed = 1;
 constexpr std::size_t kMostChoices = 12;
 
 struct AskedService {
-  const plan::ServeView* view = nullptr;
+  const review::ServeView* view = nullptr;
   twin::ServicePlan plan;
 };
 
-bool has_page(const plan::ServeView& v) { return v.model != nullptr; }
+bool has_page(const review::ServeView& v) { return v.model != nullptr; }
 
-Result<AskedService> ask_service(const plan::Review& review, const std::string& workload) {
+Result<AskedService> ask_service(const review::Review& review, const std::string& workload) {
   AskedService a;
-  for (const plan::ServeView& v : review.serves) {
+  for (const review::ServeView& v : review.serves) {
     if (has_page(v) && (workload.empty() || v.label == workload)) {
       a.view = &v;
       break;
@@ -138,7 +138,7 @@ void write_break(JsonWriter& w, const std::vector<twin::LoadWindow>& levels, con
   w.null();
 }
 
-void write_choices(JsonWriter& w, const plan::Review& r, const AskedService& a) {
+void write_choices(JsonWriter& w, const review::Review& r, const AskedService& a) {
   const twin::WindowAsk& own = a.plan.ask;
   const catalog::Dtype format = own.query.precision.products;
   jobs::ServingAsk question{.model = own.query.model,
@@ -170,10 +170,10 @@ void write_choices(JsonWriter& w, const plan::Review& r, const AskedService& a) 
   w.end_array();
 }
 
-void write_iterations(JsonWriter& w, const plan::Review& r, const twin::WindowAsk& ask) {
+void write_iterations(JsonWriter& w, const review::Review& r, const twin::WindowAsk& ask) {
   const machine::Costs costs = serving_costs(r.models(), ask.query);
   serving::StepClock clock(ask.replica, serving_source(costs), ask.query.request.checked_per_step);
-  serving::EnginePolicy policy = policy_of(ask.replica);
+  engines::EnginePolicy policy = traffic::policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
   const Seconds until(kTraced / ask.high);
   const auto notes = trace_iterations(
@@ -181,7 +181,7 @@ void write_iterations(JsonWriter& w, const plan::Review& r, const twin::WindowAs
   w.key("iterations").begin_object().field("rate", ask.high);
   w.field("end_s", notes.empty() ? 0.0 : notes.back().start + notes.back().seconds);
   w.key("rows").begin_array();
-  for (const serving::IterationNote& n : notes) {
+  for (const traffic::IterationNote& n : notes) {
     w.begin_object().field("start_s", n.start).field("time_s", n.seconds);
     w.field("prompt_tokens", n.prompt_tokens).field("output_tokens", n.output_tokens);
     w.field("waiting", n.waiting).field("kv_ratio", n.held).end_object();
@@ -189,9 +189,9 @@ void write_iterations(JsonWriter& w, const plan::Review& r, const twin::WindowAs
   w.end_array().end_object();
 }
 
-void write_figures(JsonWriter& w, const plan::Review& r, const plan::ServeView& view) {
+void write_figures(JsonWriter& w, const review::Review& r, const review::ServeView& view) {
   w.key("figures").begin_object();
-  for (const figures::Section& s : serving_sections(r)) {
+  for (const figures::Section& s : verdict::serving_sections(r)) {
     if (s.layer != figures::Layer::serving || s.name != view.label) continue;
     for (const figures::Figure& f : s.figures) write_figure(w, f);
     break;
@@ -199,10 +199,10 @@ void write_figures(JsonWriter& w, const plan::Review& r, const plan::ServeView& 
   w.end_object();
 }
 
-void write_head(JsonWriter& w, const plan::Review& r, const AskedService& a) {
-  const plan::ServeView& v = *a.view;
+void write_head(JsonWriter& w, const review::Review& r, const AskedService& a) {
+  const review::ServeView& v = *a.view;
   w.field("schema_version", 1).field("kind", "serving").key("workloads").begin_array();
-  for (const plan::ServeView& s : r.serves) {
+  for (const review::ServeView& s : r.serves) {
     if (has_page(s)) w.value(s.label);
   }
   w.end_array().field("workload", v.label).field("path", v.path);
@@ -214,7 +214,7 @@ void write_head(JsonWriter& w, const plan::Review& r, const AskedService& a) {
 
 }  // namespace
 
-Result<std::string> serving_view_json(const plan::Review& review, const std::string& workload) {
+Result<std::string> serving_view_json(const review::Review& review, const std::string& workload) {
   const auto asked = ask_service(review, workload);
   if (!asked) return std::unexpected(asked.error());
   const twin::ServicePlan& plan = asked->plan;

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/base/diagnostic.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::report {
 
@@ -21,6 +21,6 @@ inline constexpr std::size_t kMostIterations = 240;
 
 // `workload` by name; empty: the first that serves a transformer. Faults: "serving.no-workload",
 // "serving.infeasible".
-Result<std::string> serving_view_json(const plan::Review& review, const std::string& workload);
+Result<std::string> serving_view_json(const review::Review& review, const std::string& workload);
 
 }  // namespace orrery::report

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "output/report/view_fixture.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -17,14 +17,14 @@ using Json = nlohmann::json;
 
 Json serving_view(const design::Design& d, const std::string& workload = "") {
   const std::string text =
-      text_of(serving_view_json(plan::run_stages(d, machine::known()), workload));
+      text_of(serving_view_json(review::run_stages(d, machine::known()), workload));
   EXPECT_EQ(text.find('\n'), text.size() - 1) << "an answer is one line";
   return Json::parse(text);
 }
 
-design::Design served_sample_with(const design::Change& edit) {
-  return design_of(design::edit_text(design::find_template("superpod-h100")->text, edit,
-                                     machine::known().catalog())
+design::Design served_sample_with(const design_text::Change& edit) {
+  return design_of(design_text::edit_text(design_text::find_template("superpod-h100")->text, edit,
+                                          machine::known().catalog())
                        .value()
                        .text);
 }
@@ -179,7 +179,7 @@ TEST(view_serving, draws_a_service_and_where_it_breaks) {
 
 TEST(view_serving, refuses_what_serves_nothing) {
   const auto refused = [](const design::Design& d, const std::string& name) {
-    const auto r = serving_view_json(plan::run_stages(d, machine::known()), name);
+    const auto r = serving_view_json(review::run_stages(d, machine::known()), name);
     return r ? "" : to_text(r.error());
   };
   EXPECT_THAT(refused(template_design("av-vision"), ""), HasSubstr("serving.no-workload"));

@@ -6,16 +6,16 @@
 #include "core/base/text.h"
 #include "layers/storage/save_lives.h"
 #include "model/design/names.h"
-#include "model/design/profiles.h"
+#include "model/design_text/profiles.h"
 #include "model/jobs/tier_asks.h"
 #include "output/report/figure_json.h"
-#include "plan/plan/sections.h"
+#include "plan/verdict/sections.h"
 
 namespace orrery::report {
 namespace {
 
-const plan::TrainView* saver(const plan::Review& r, const std::string& workload) {
-  for (const plan::TrainView& t : r.trains) {
+const review::TrainView* saver(const review::Review& r, const std::string& workload) {
+  for (const review::TrainView& t : r.trains) {
     const bool is_meant = workload.empty() || t.label == workload;
     if (is_meant && t.feasible() && t.checkpoint && t.checkpoint->first) return &t;
   }
@@ -24,7 +24,7 @@ const plan::TrainView* saver(const plan::Review& r, const std::string& workload)
 
 void write_profile(JsonWriter& w, const machine::Tier& t, const catalog::Catalog& catalog) {
   w.field("profile", t.tier->profile).key("settings").begin_array();
-  for (const design::ProfileField& f : profile_fields(*t.tier, catalog)) {
+  for (const design_text::ProfileField& f : design_text::profile_fields(*t.tier, catalog)) {
     w.begin_object().field("field", f.key).field("value", f.value);
     w.field("of_profile", f.followed()).end_object();
   }
@@ -32,11 +32,11 @@ void write_profile(JsonWriter& w, const machine::Tier& t, const catalog::Catalog
 }
 
 // What of a tier a year costs, of its own lines: bought or rented.
-double held_share(const plan::Review& r, const machine::Tier& t) {
+double held_share(const review::Review& r, const machine::Tier& t) {
   return t.capacity > Bytes(0) ? r.used_of(t) / t.capacity : 0;
 }
 
-void write_asks(JsonWriter& w, const plan::Review& r, const machine::Tier& tier) {
+void write_asks(JsonWriter& w, const review::Review& r, const machine::Tier& tier) {
   const auto write_ask = [&](const machine::TierAsk& ask) {
     if (ask.tier != tier.label) return;
     w.begin_object().field("what", ask.what);
@@ -45,14 +45,14 @@ void write_asks(JsonWriter& w, const plan::Review& r, const machine::Tier& tier)
     w.field("write_bytes_per_s", ask.demand.write.base()).end_object();
   };
   w.key("asks").begin_array();
-  for (const plan::TrainView& t : r.trains) {
+  for (const review::TrainView& t : r.trains) {
     if (t.feasible()) std::ranges::for_each(jobs::asks_of(t, *r.machine), write_ask);
   }
   std::ranges::for_each(jobs::asks_of_pipeline(*r.machine), write_ask);
   w.end_array();
 }
 
-void write_tier(JsonWriter& w, const plan::Review& r, const machine::Tier& t,
+void write_tier(JsonWriter& w, const review::Review& r, const machine::Tier& t,
                 const figures::Section& section) {
   const catalog::StorageDevice* device = device_or_usual(t, r.catalog());
   w.begin_object().field("label", t.label).field("tier", word_of(t.tier->tier));
@@ -70,8 +70,8 @@ void write_tier(JsonWriter& w, const plan::Review& r, const machine::Tier& t,
   w.end_object().end_object();
 }
 
-void write_tiers(JsonWriter& w, const plan::Review& r) {
-  const std::vector<figures::Section> sections = storage_sections(r);
+void write_tiers(JsonWriter& w, const review::Review& r) {
+  const std::vector<figures::Section> sections = verdict::storage_sections(r);
   w.key("tiers").begin_array();
   for (std::size_t i = 0; i < r.tiers().size(); ++i) {
     write_tier(w, r, r.tiers()[i], sections[i]);
@@ -91,7 +91,7 @@ storage::KeepRule keep_on(const machine::Tier& tier, const design::Checkpoint& w
   return {.everything = true};
 }
 
-storage::LivesQuestion lives_of(const plan::TrainView& t, const machine::Machine& m) {
+storage::LivesQuestion lives_of(const review::TrainView& t, const machine::Machine& m) {
   const jobs::SavePlan& save = *t.checkpoint;
   const design::Checkpoint& wanted = *t.train->checkpoint;
   storage::LivesQuestion q{.places = {},
@@ -119,7 +119,7 @@ storage::LivesQuestion lives_of(const plan::TrainView& t, const machine::Machine
   return q;
 }
 
-void write_lives(JsonWriter& w, const plan::TrainView& t, const machine::Machine& m) {
+void write_lives(JsonWriter& w, const review::TrainView& t, const machine::Machine& m) {
   const storage::LivesQuestion question = lives_of(t, m);
   const storage::SaveLives lives = storage::follow_saves(question);
   w.key("lives").begin_object().field("end_s", lives.end.base());
@@ -156,7 +156,7 @@ void write_time(JsonWriter& w, std::string_view key, const storage::WriteTime& t
   w.field("commit_s", t.commit.base()).field("wall", to_text(t.wall)).end_object();
 }
 
-void write_clocks(JsonWriter& w, const plan::TrainView& t) {
+void write_clocks(JsonWriter& w, const review::TrainView& t) {
   const jobs::SavePlan& s = *t.checkpoint;
   w.key("clocks").begin_object().field("interval_s", s.interval.base());
   w.field("interval_given", s.interval_given).field("async", s.async);
@@ -174,8 +174,8 @@ void write_clocks(JsonWriter& w, const plan::TrainView& t) {
 
 }  // namespace
 
-Result<std::string> storage_view_json(const plan::Review& review, const std::string& workload) {
-  const plan::TrainView* run = saver(review, workload);
+Result<std::string> storage_view_json(const review::Review& review, const std::string& workload) {
+  const review::TrainView* run = saver(review, workload);
   if (run == nullptr && !workload.empty()) {
     return fail({.code = "storage.no-workload",
                  .what = "no run '" + workload.substr(0, 80) + "' saves anything",
@@ -184,7 +184,7 @@ Result<std::string> storage_view_json(const plan::Review& review, const std::str
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "storage").key("workloads");
   w.begin_array();
-  for (const plan::TrainView& t : review.trains) {
+  for (const review::TrainView& t : review.trains) {
     if (saver(review, t.label) == &t) w.value(t.label);
   }
   w.end_array().field("workload", run ? run->label : std::string());

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/diagnostic.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::report {
 
@@ -19,6 +19,6 @@ inline constexpr int kMostSaves = 16;
 
 // `workload` is a run that saves, by name; empty: the first. Faults: "storage.no-workload" for a
 // name that no such run has. A design without one has tiers alone.
-Result<std::string> storage_view_json(const plan::Review& review, const std::string& workload);
+Result<std::string> storage_view_json(const review::Review& review, const std::string& workload);
 
 }  // namespace orrery::report

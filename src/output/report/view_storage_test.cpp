@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "output/report/view_fixture.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -16,20 +16,20 @@ namespace {
 using Json = nlohmann::json;
 
 Json storage_view(const design::Design& d, const std::string& workload = "") {
-  return Json::parse(text_of(storage_view_json(plan::run_stages(d, machine::known()), workload)));
+  return Json::parse(text_of(storage_view_json(review::run_stages(d, machine::known()), workload)));
 }
 
-design::Design stored_sample_with(const std::vector<design::Change>& edits) {
-  std::string text(design::find_template("superpod-h100")->text);
-  for (const design::Change& edit : edits) {
-    text = design::edit_text(text, edit, machine::known().catalog()).value().text;
+design::Design stored_sample_with(const std::vector<design_text::Change>& edits) {
+  std::string text(design_text::find_template("superpod-h100")->text);
+  for (const design_text::Change& edit : edits) {
+    text = design_text::edit_text(text, edit, machine::known().catalog()).value().text;
   }
   return design_of(text);
 }
 
 TEST(storage_view, has_every_tier_with_its_figures) {
   const design::Design d = stored_sample_with({});
-  const plan::Review r = plan::run_stages(d, machine::known());
+  const review::Review r = review::run_stages(d, machine::known());
   const Json view = Json::parse(text_of(storage_view_json(r, "")));
   ASSERT_EQ(view["tiers"].size(), r.tiers().size());
   for (std::size_t i = 0; i < r.tiers().size(); ++i) {
@@ -45,10 +45,10 @@ TEST(storage_view, has_every_tier_with_its_figures) {
 
 TEST(storage_view, tells_the_clocks_of_the_plan) {
   const design::Design d = stored_sample_with({});
-  const plan::Review r = plan::run_stages(d, machine::known());
+  const review::Review r = review::run_stages(d, machine::known());
   const Json view = Json::parse(text_of(storage_view_json(r, "")));
-  const plan::TrainView* run = nullptr;
-  for (const plan::TrainView& t : r.trains) {
+  const review::TrainView* run = nullptr;
+  for (const review::TrainView& t : r.trains) {
     if (t.label == view["workload"].get<std::string>()) run = &t;
   }
   ASSERT_NE(run, nullptr);
@@ -100,11 +100,11 @@ TEST(storage_view, shows_a_profile_and_why_there_are_so_many_servers) {
 }
 
 TEST(storage_view, of_a_design_that_saves_nothing_has_tiers_alone) {
-  const Json view = storage_view(design_of(design::find_template("inference-pod")->text));
+  const Json view = storage_view(design_of(design_text::find_template("inference-pod")->text));
   EXPECT_TRUE(view["run"].is_null());
   EXPECT_FALSE(view["tiers"].empty());
   const auto wrong =
-      storage_view_json(plan::run_stages(stored_sample_with({}), machine::known()), "nobody");
+      storage_view_json(review::run_stages(stored_sample_with({}), machine::known()), "nobody");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error()[0].code, "storage.no-workload");
 }

@@ -10,18 +10,18 @@
 #include "layers/training/trace.h"
 #include "model/jobs/train_run.h"
 #include "output/report/figure_json.h"
-#include "plan/plan/verdict.h"
-#include "plan/plan/sections.h"
+#include "plan/verdict/sections.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
 
 struct Asked {
-  const plan::TrainView* view = nullptr;
+  const review::TrainView* view = nullptr;
   std::optional<jobs::TrainingRun> run;  // none for a plain network
 };
 
-Result<jobs::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& view) {
+Result<jobs::TrainingRun> run_of(const review::Review& r, const review::TrainView& view) {
   auto run = training_run(view, *r.machine);
   if (run) return run;
   return fail({.code = "training.infeasible",
@@ -31,9 +31,9 @@ Result<jobs::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& v
                .fix = "change batch, layout or nodes of this workload"});
 }
 
-Result<Asked> ask(const plan::Review& review, const std::string& workload) {
+Result<Asked> ask(const review::Review& review, const std::string& workload) {
   Asked a;
-  for (const plan::TrainView& t : review.trains) {
+  for (const review::TrainView& t : review.trains) {
     if (workload.empty() || t.label == workload) {
       a.view = &t;
       break;
@@ -150,9 +150,9 @@ void write_search(JsonWriter& w, const jobs::TrainingQuery& q) {
   w.end_object();
 }
 
-void write_figures(JsonWriter& w, const plan::Review& r, const plan::TrainView& view) {
+void write_figures(JsonWriter& w, const review::Review& r, const review::TrainView& view) {
   w.key("figures").begin_object();
-  for (const figures::Section& s : training_sections(r)) {
+  for (const figures::Section& s : verdict::training_sections(r)) {
     if (s.layer != figures::Layer::training || s.name != view.label) continue;
     for (const figures::Figure& f : s.figures) write_figure(w, f);
     break;
@@ -161,7 +161,7 @@ void write_figures(JsonWriter& w, const plan::Review& r, const plan::TrainView& 
 }
 
 // A plain network: data parallel, one stage, the parts that its model has.
-void write_plain(JsonWriter& w, const plan::TrainView& v) {
+void write_plain(JsonWriter& w, const review::TrainView& v) {
   const jobs::StepPlan& plan = v.step;
   write_layout(w, {.dp = v.accelerators, .sharding = catalog::Sharding::none}, plan.layout);
   w.field("layout_chosen", true).field("fits", v.feasible());
@@ -197,14 +197,14 @@ void write_transformer(JsonWriter& w, const jobs::TrainingRun& run, const machin
 
 }  // namespace
 
-Result<std::string> training_view_json(const plan::Review& review, const std::string& workload) {
+Result<std::string> training_view_json(const review::Review& review, const std::string& workload) {
   const auto asked = ask(review, workload);
   if (!asked) return std::unexpected(asked.error());
-  const plan::TrainView& v = *asked->view;
+  const review::TrainView& v = *asked->view;
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "training");
   w.key("workloads").begin_array();
-  for (const plan::TrainView& t : review.trains) w.value(t.label);
+  for (const review::TrainView& t : review.trains) w.value(t.label);
   w.end_array().field("workload", v.label).field("path", v.path);
   w.field("model", v.model ? v.model->id : "plain network");
   w.field("accelerator", v.fleet->accelerator()->id);
@@ -219,7 +219,7 @@ Result<std::string> training_view_json(const plan::Review& review, const std::st
   return w.text() + '\n';
 }
 
-Result<std::string> training_trace_json(const plan::Review& review, const std::string& workload) {
+Result<std::string> training_trace_json(const review::Review& review, const std::string& workload) {
   const auto asked = ask(review, workload);
   if (!asked) return std::unexpected(asked.error());
   if (!asked->run) {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/base/diagnostic.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 
 namespace orrery::report {
 
@@ -18,9 +18,9 @@ inline constexpr int kMostTimelineBlocks = 4096;
 
 // `workload` by name; empty: the first that trains. Faults: "training.no-workload",
 // "training.infeasible" and those of the prediction.
-Result<std::string> training_view_json(const plan::Review& review, const std::string& workload);
+Result<std::string> training_view_json(const review::Review& review, const std::string& workload);
 
 // One step for Chrome's and Perfetto's viewers. A plain network has none: "training.no-trace".
-Result<std::string> training_trace_json(const plan::Review& review, const std::string& workload);
+Result<std::string> training_trace_json(const review::Review& review, const std::string& workload);
 
 }  // namespace orrery::report

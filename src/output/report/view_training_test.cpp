@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "model/design/edit.h"
+#include "model/design_text/edit.h"
 #include "output/report/view_fixture.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -17,21 +17,22 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 
 Json training_view(const design::Design& d, const std::string& workload = "") {
-  return Json::parse(text_of(training_view_json(plan::run_stages(d, machine::known()), workload)));
+  return Json::parse(
+      text_of(training_view_json(review::run_stages(d, machine::known()), workload)));
 }
 
-design::Design training_sample(const design::Change& edit) {
-  return design_of(design::edit_text(design::find_template("superpod-h100")->text, edit,
-                                     machine::known().catalog())
+design::Design training_sample(const design_text::Change& edit) {
+  return design_of(design_text::edit_text(design_text::find_template("superpod-h100")->text, edit,
+                                          machine::known().catalog())
                        .value()
                        .text);
 }
 
 TEST(view_training, every_run_of_every_template_adds_up) {
   int runs = 0;
-  for (const design::Template& t : design::templates()) {
+  for (const design_text::Template& t : design_text::templates()) {
     const design::Design d = template_design(t.name);
-    for (const plan::TrainView& train : plan::run_stages(d, machine::known()).trains) {
+    for (const review::TrainView& train : review::run_stages(d, machine::known()).trains) {
       SCOPED_TRACE(std::string(t.name) + ' ' + train.label);
       const Json v = training_view(d, train.label);
       ++runs;
@@ -98,7 +99,7 @@ TEST(view_training, what_does_not_fit_is_drawn_and_says_so) {
 
 TEST(view_training, the_trace_is_one_that_viewers_read) {
   const Json t = Json::parse(text_of(training_trace_json(
-      plan::run_stages(template_design("superpod-h100"), machine::known()), "pretrain")));
+      review::run_stages(template_design("superpod-h100"), machine::known()), "pretrain")));
   ASSERT_FALSE(t["traceEvents"].empty());
   for (const Json& e : t["traceEvents"]) {
     EXPECT_EQ(e["ph"], "X");
@@ -108,7 +109,7 @@ TEST(view_training, the_trace_is_one_that_viewers_read) {
 
 TEST(view_training, refuses_what_does_not_train) {
   const auto refused = [](const design::Design& d, const std::string& name) {
-    const auto r = training_view_json(plan::run_stages(d, machine::known()), name);
+    const auto r = training_view_json(review::run_stages(d, machine::known()), name);
     return r ? "" : to_text(r.error());
   };
   EXPECT_THAT(refused(template_design("inference-pod"), ""), HasSubstr("training.no-workload"));

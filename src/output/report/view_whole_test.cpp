@@ -10,7 +10,7 @@
 #include "output/report/view_hall.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -35,17 +35,17 @@ workloads:
 )";
 
 // Racks of four nodes of 10 kW, and three of one of 1 kW; a UPS that loses 5 of 60 kW.
-plan::Review whole_review(const catalog::CoolingMethod& cooling) {
+review::Review whole_review(const catalog::CoolingMethod& cooling) {
   static const design::Design* const kDesign = new design::Design(design_of(kWholeDesign));
-  plan::Review r = plan::run_stages(*kDesign, machine::known());
-  plan::SiteView& v = r.sites[0];
+  review::Review r = review::run_stages(*kDesign, machine::known());
+  review::SiteView& v = r.sites[0];
   v.cooling = &cooling;
-  plan::FleetPower& a = v.fleets[0];
+  review::FleetPower& a = v.fleets[0];
   a.node.nameplate = kilowatts(10);
   a.node.reference = "ref a";
   a.rack = {.nodes = 4, .limit = kilowatts(50)};
   a.all = kilowatts(40);
-  plan::FleetPower& b = v.fleets[1];
+  review::FleetPower& b = v.fleets[1];
   b.node.nameplate = kilowatts(1);
   b.node.reference = "ref b";
   b.rack = {};
@@ -119,7 +119,7 @@ TEST(view_whole, a_hall) {
 
 TEST(view_whole, a_hall_whose_overhead_is_known_by_parts) {
   const catalog::CoolingMethod cooling{.id = "c", .liquid_heat_fraction = 0.375};
-  plan::Review r = whole_review(cooling);
+  review::Review r = whole_review(cooling);
   r.sites[0].storage = kilowatts(4);
   r.sites[0].breakdown = facility::PueBreakdown{.parts = {{"fans", kilowatts(2)},
                                                           {"electrical loss", kilowatts(5)},
@@ -153,7 +153,7 @@ TEST(view_whole, a_hall_whose_overhead_is_known_by_parts) {
 // A chain that takes more than the mean draw is what the site draws.
 TEST(view_whole, a_source_is_no_less_than_what_its_chain_takes) {
   const catalog::CoolingMethod cooling{.id = "c", .liquid_heat_fraction = 0.375};
-  plan::Review r = whole_review(cooling);
+  review::Review r = whole_review(cooling);
   r.sites[0].draw_mean = kilowatts(57);
   const Json source = Json::parse(hall_view_json(r))["sites"][0]["chain"]["nodes"][0];
   EXPECT_EQ(source["power_w"], 60000);
@@ -162,7 +162,7 @@ TEST(view_whole, a_source_is_no_less_than_what_its_chain_takes) {
 // Sixteen racks a row, 2,000 listed; without a chain the source is what the machines draw.
 TEST(view_whole, a_hall_of_many_racks) {
   const catalog::CoolingMethod cooling{.id = "c", .liquid_heat_fraction = 0.375};
-  plan::Review r = whole_review(cooling);
+  review::Review r = whole_review(cooling);
   design::Fleet many = *r.sites[0].fleets[0].fleet->fleet;
   many.count = 8003;
   machine::Fleet view = *r.sites[0].fleets[0].fleet;
@@ -182,9 +182,9 @@ TEST(view_whole, a_hall_of_many_racks) {
 
 // A save every 1,000 s takes 10 s to the node and 30 s to the file system, where 640 GB are read
 // again at 200 GB/s.
-plan::Review saving_review() {
+review::Review saving_review() {
   static const catalog::CoolingMethod* const kCooling = new catalog::CoolingMethod();
-  plan::Review r = whole_review(*kCooling);
+  review::Review r = whole_review(*kCooling);
   jobs::SavePlan& s = *r.trains[0].checkpoint;
   s.interval = seconds(1000);
   s.interval_given = true;
@@ -213,7 +213,7 @@ plan::Review saving_review() {
 }
 
 TEST(view_whole, the_clocks_of_a_save) {
-  const plan::Review r = saving_review();
+  const review::Review r = saving_review();
   ASSERT_EQ(r.trains[0].checkpoint->first->label, "near");
   ASSERT_EQ(r.trains[0].checkpoint->safe->label, "far");
   const Json view = Json::parse(text_of(storage_view_json(r, "")));

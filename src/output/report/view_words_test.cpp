@@ -12,7 +12,7 @@
 #include "output/report/view_serving.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/plan/verdict.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -102,8 +102,8 @@ TEST(view_words, a_field_says_its_unit_and_what_it_is_left_out) {
 
 // 8 accelerators; 1.25 either way of 4 s, of which 1 and 3; what takes no time is not drawn.
 TEST(view_words, a_network_that_is_no_transformer) {
-  plan::Review r = plan::run_stages(template_design("av-vision"), machine::known());
-  plan::TrainView& t = r.trains[0];
+  review::Review r = review::run_stages(template_design("av-vision"), machine::known());
+  review::TrainView& t = r.trains[0];
   ASSERT_EQ(t.model, nullptr);
   t.label = "eyes";
   t.path = "workloads[7].train";
@@ -145,7 +145,7 @@ std::string refused_what(const Result<std::string>& answer) {
 }
 
 TEST(view_words, refusals) {
-  const plan::Review eyes = plan::run_stages(template_design("av-vision"), machine::known());
+  const review::Review eyes = review::run_stages(template_design("av-vision"), machine::known());
   EXPECT_EQ(refused_what(training_trace_json(eyes, "")),
             "training.no-trace: a network that is no transformer has no timeline of its step");
   EXPECT_EQ(refused_what(training_view_json(eyes, std::string(90, 'x'))),
@@ -162,7 +162,7 @@ TEST(view_words, refusals) {
             "fabric.no-such-part: the network has no part '" + std::string(80, 'y') +
                 "' that is still up / ids are those of `switches` and `links`, as leaf-0 and "
                 "leaf-0:spine-1");
-  plan::Review none = plan::run_stages(template_design("inference-pod"), machine::known());
+  review::Review none = review::run_stages(template_design("inference-pod"), machine::known());
   EXPECT_EQ(refused_what(training_view_json(none, "")),
             "training.no-workload: the design trains nothing / name one of `workloads`, or add a "
             "`train`");

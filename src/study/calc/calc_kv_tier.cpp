@@ -110,7 +110,7 @@ Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   q.split.tp = v.whole("tp");
   const auto format = from_word<catalog::Dtype>(v.word("dtype")).value_or(catalog::Dtype::bf16);
   q.precision = {.products = format, .experts = format, .kv = format};
-  serving::SessionLoad& load = a.ask.load;
+  traffic::SessionLoad& load = a.ask.load;
   load.users = v.whole("users");
   load.turns = v.whole("turns");
   load.think = v.quantity<Seconds>("think").base();

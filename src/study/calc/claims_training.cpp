@@ -10,10 +10,10 @@
 #include "layers/cluster/gang.h"
 #include "layers/failure/rates.h"
 #include "layers/training/pipeline.h"
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/predict_training.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
@@ -170,9 +170,9 @@ ClaimFinding net_above_8(const ClaimContext& c) {
 ClaimFinding av_cluster(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   f.criterion.text = "goodput of the example design at least 90 %";
-  const auto found = design::find_template("av-vision");
+  const auto found = design_text::find_template("av-vision");
   if (!found) return f;
-  auto read = design::read_design(found->text, c.catalog(), {.file = "av-vision.yaml"});
+  auto read = design_text::read_design(found->text, c.catalog(), {.file = "av-vision.yaml"});
   if (!read || read->fleet.empty()) return f;
   design::Design d = std::move(*read);
   d.fabric.compute.switch_part = "qm9700";
@@ -185,9 +185,9 @@ ClaimFinding av_cluster(const ClaimContext& c) {
       if (sample.storage[i].read) d.storage[i].read = *sample.storage[i].read * scale;
       if (sample.storage[i].write) d.storage[i].write = *sample.storage[i].write * scale;
     }
-    const plan::Review r = plan::run_stages(d, c.models);
+    const review::Review r = review::run_stages(d, c.models);
     if (r.trains.empty()) continue;
-    const plan::TrainView& t = r.trains[0];
+    const review::TrainView& t = r.trains[0];
     try_case(
         f, fmt::format("{} H100", grouped(gpus)),
         computed(t.goodput, 0.05, "data/templates/av-vision.yaml"),

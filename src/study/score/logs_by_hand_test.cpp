@@ -63,7 +63,7 @@ jobs::ServingQuery logged_query(const char* model) {
 
 // The same requests from 0 s on, in the order in which they came.
 std::vector<double> replayed_means(const jobs::ServingQuery& q) {
-  std::vector<serving::Timed> arrivals;
+  std::vector<traffic::Timed> arrivals;
   const std::tuple<double, int, int> all[] = {
       {0, 200, 1}, {0.25, 900, 11}, {1.5, 300, 21}, {2.0, 100, 5}};
   for (const auto& [at, prompt, output] : all) {
@@ -74,7 +74,7 @@ std::vector<double> replayed_means(const jobs::ServingQuery& q) {
   const auto records = jobs::replay_requests(machine::known(), q, arrivals, true);
   EXPECT_TRUE(records) << to_text(records.error());
   std::vector<double> ttft, tpot, e2e;
-  for (const serving::RequestRecord& r : *records) {
+  for (const traffic::RequestRecord& r : *records) {
     ttft.push_back(r.ttft()), tpot.push_back(r.tpot()), e2e.push_back(r.e2e());
   }
   return {mean(ttft),           mean(tpot),           mean(e2e),
@@ -100,7 +100,7 @@ void expect_series(const Score& score, const std::vector<double>& wanted) {
 TEST(LogsByHand, a_row_is_the_replica_that_wrote_the_log) {
   jobs::ServingQuery q = logged_query("mistralai/Mixtral-8x7B-v0.1");
   q.split = {.tp = 2, .attention_dp = 2, .ep = 4};
-  q.limits = serving::EngineLimits{.token_budget = 700, .max_sequences = 3};
+  q.limits = engines::EngineLimits{.token_budget = 700, .max_sequences = 3};
   q.blocks = 9000;
   expect_series(scored_log({}), replayed_means(q));
 }
@@ -108,7 +108,7 @@ TEST(LogsByHand, a_row_is_the_replica_that_wrote_the_log) {
 TEST(LogsByHand, what_a_row_does_not_say_is_usual) {
   jobs::ServingQuery q = logged_query("meta-llama/Llama-3.1-8B");
   q.split = {.tp = 1, .attention_dp = 1, .ep = 1};
-  q.limits = serving::EngineLimits{.token_budget = 2048, .max_sequences = 256};
+  q.limits = engines::EngineLimits{.token_budget = 2048, .max_sequences = 256};
   expect_series(scored_log({{"model", "meta-llama/Llama-3.1-8B"},
                             {"tp", ""},
                             {"attention_dp", ""},
@@ -166,8 +166,8 @@ std::vector<double> open_means(const OpenAsk& ask) {
   q.accelerator = machine::known().catalog().accelerator("h100-sxm");
   q.split.tp = ask.tp;
   q.request = {.input = ask.prompt, .output = ask.output};
-  q.limits = serving::EngineLimits{.token_budget = ask.budget, .max_sequences = ask.sequences};
-  auto arrivals = serving::open_load({.rate = ask.rate,
+  q.limits = engines::EngineLimits{.token_budget = ask.budget, .max_sequences = ask.sequences};
+  auto arrivals = traffic::open_load({.rate = ask.rate,
                                       .cv = ask.cv,
                                       .requests = ask.requests,
                                       .prompt = {.length = ask.prompt},
@@ -179,7 +179,7 @@ std::vector<double> open_means(const OpenAsk& ask) {
   }
   const auto p = predict_open_loop(machine::known(), q, arrivals, true);
   EXPECT_TRUE(p);
-  const serving::LatencySummary& l = p->latency;
+  const traffic::LatencySummary& l = p->latency;
   return {l.tpot_mean, l.ttft_mean, l.e2e_mean, l.ttft_p99, l.e2e_p99};
 }
 

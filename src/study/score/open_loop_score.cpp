@@ -18,7 +18,7 @@ constexpr double kMostRequests = 6000;
 
 struct OpenRow {
   jobs::ServingQuery query;
-  serving::OpenLoad load;
+  traffic::OpenLoad load;
   double prompts = 1;  // distinct ones
   double systems = 1;
   double system_tokens = 0;
@@ -46,7 +46,7 @@ std::expected<OpenRow, std::string> read_open(const CsvTable& t, const CsvRow& r
   r.query.request = {.input = prompt, .output = output};
   // vLLM 0.15 and newer schedule a step ahead: what the host does for each request is hidden.
   r.query.streams = false;
-  r.query.limits = serving::EngineLimits{.token_budget = number("max_num_batched_tokens", 8192),
+  r.query.limits = engines::EngineLimits{.token_budget = number("max_num_batched_tokens", 8192),
                                          .max_sequences = number("max_num_seqs", 1024)};
   r.systems = std::max(1.0, number("system_prompts", 1));
   r.prompts = r.systems * std::max(1.0, number("users_per_system_prompt", 1));
@@ -62,10 +62,10 @@ std::expected<OpenRow, std::string> read_open(const CsvTable& t, const CsvRow& r
   return r;
 }
 
-std::vector<serving::Timed> arrivals_of(const OpenRow& r) {
-  auto arrivals = serving::open_load(r.load);
+std::vector<traffic::Timed> arrivals_of(const OpenRow& r) {
+  auto arrivals = traffic::open_load(r.load);
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    serving::RequestSpec& spec = arrivals[i].spec;
+    engines::RequestSpec& spec = arrivals[i].spec;
     const auto prompt = i % static_cast<std::size_t>(r.prompts);
     spec.content = 1 + prompt;
     spec.shared = 1 + prompt % static_cast<std::size_t>(r.systems);
@@ -111,7 +111,7 @@ Result<Score> score_open_loop(const CsvTable& table, const ScoreInputs& inputs) 
     const auto failures = table.number(row, "failures");
     const auto requests = table.number(row, "requests");
     const bool censored = failures && requests && *failures > kCensoredShare * *requests;
-    const serving::LatencySummary& l = p->latency;
+    const traffic::LatencySummary& l = p->latency;
     const double values[] = {l.tpot_mean, l.ttft_mean, l.e2e_mean, l.ttft_p99, l.e2e_p99};
     for (std::size_t i = 0; i < score.series.size(); ++i) {
       ScoredSeries& series = score.series[i];

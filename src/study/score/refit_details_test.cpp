@@ -27,7 +27,7 @@ ServedRow one_served(const char* model = "llama-3-8b", double clients = 16) {
   return row;
 }
 
-machine::Models with_tunings(std::vector<serving::TuningRow> tunings) {
+machine::Models with_tunings(std::vector<engines::TuningRow> tunings) {
   machine::Models models = machine::known();
   models.tunings = std::move(tunings);
   return models;
@@ -40,8 +40,8 @@ TEST(RefitDetails, without_measured_times_all_stays_at_the_priors) {
   ASSERT_EQ(tunings.size(), 2U);
   EXPECT_EQ(tunings[0].accelerator, "*");
   EXPECT_EQ(tunings[1].accelerator, "h200-sxm");
-  for (const serving::TuningRow& row : tunings) {
-    const serving::ServingTuning& t = row.tuning;
+  for (const engines::TuningRow& row : tunings) {
+    const engines::ServingTuning& t = row.tuning;
     EXPECT_EQ(row.engine, "vllm");
     EXPECT_DOUBLE_EQ(t.products, 0.98);
     EXPECT_DOUBLE_EQ(t.experts, 1.05);
@@ -70,7 +70,7 @@ TEST(RefitDetails, engines_go_by_the_names_that_the_table_has) {
   const auto tunings = refit_serving(machine::known(), rows);
   ASSERT_EQ(tunings.size(), 3U);
   EXPECT_EQ(tunings[0].engine, "abacus") << "one that is not known keeps its name";
-  const serving::Engine* engine = find_engine(machine::known().engines, "trtllm");
+  const engines::Engine* engine = find_engine(machine::known().engines, "trtllm");
   ASSERT_NE(engine, nullptr);
   EXPECT_EQ(tunings[1].engine, engine->id);
 }
@@ -186,7 +186,7 @@ TEST(RefitDetails, the_file_has_the_parameters_in_their_units) {
   ASSERT_EQ(file.rows().size(), 1U);
   ASSERT_EQ(tunings.size(), 1U);
   const CsvRow& row = file.rows()[0];
-  const serving::ServingTuning& t = tunings[0].tuning;
+  const engines::ServingTuning& t = tunings[0].tuning;
   EXPECT_EQ(file.text(row, "accelerator"), "*");
   EXPECT_EQ(file.text(row, "engine"), "vllm");
   const std::tuple<const char*, double, double> columns[] = {

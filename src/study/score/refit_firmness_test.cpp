@@ -13,7 +13,7 @@
 namespace orrery::score {
 namespace {
 
-using serving::ServingTuning;
+using engines::ServingTuning;
 
 ServedRow held_row(const char* model, int tp) {
   const machine::Models& models = machine::known();
@@ -28,7 +28,7 @@ ServedRow held_row(const char* model, int tp) {
   return row;
 }
 
-machine::Models tuned_with(const std::vector<serving::TuningRow>& tunings) {
+machine::Models tuned_with(const std::vector<engines::TuningRow>& tunings) {
   machine::Models models = machine::known();
   models.tunings = tunings;
   return models;
@@ -85,7 +85,7 @@ const std::vector<HeldParameter>& held_between() {
   return kAll;
 }
 
-double held_tpot(const ServedRow& row, std::vector<serving::TuningRow> tunings) {
+double held_tpot(const ServedRow& row, std::vector<engines::TuningRow> tunings) {
   jobs::ServingQuery q = row.query;
   q.request.input *= 0.9;
   q.request.output *= 0.9;
@@ -94,11 +94,11 @@ double held_tpot(const ServedRow& row, std::vector<serving::TuningRow> tunings) 
 
 // Time between tokens with each parameter one width further, over that of the tuning itself.
 std::vector<double> slopes_between(const ServedRow& row,
-                                   const std::vector<serving::TuningRow>& tunings) {
+                                   const std::vector<engines::TuningRow>& tunings) {
   std::vector<double> slopes;
   for (const HeldParameter& p : held_between()) {
     auto moved = tunings;
-    for (serving::TuningRow& t : moved) p.set(t.tuning, p.get(t.tuning) + p.scale);
+    for (engines::TuningRow& t : moved) p.set(t.tuning, p.get(t.tuning) + p.scale);
     slopes.push_back(held_tpot(row, moved) - held_tpot(row, tunings));
   }
   return slopes;
@@ -158,8 +158,8 @@ struct FirstSlopes {
   double around = 0;
   std::vector<double> each;  // of one unit
 };
-FirstSlopes first_slopes(const ServedRow& row, std::vector<serving::TuningRow> tunings) {
-  for (serving::TuningRow& t : tunings) {
+FirstSlopes first_slopes(const ServedRow& row, std::vector<engines::TuningRow> tunings) {
+  for (engines::TuningRow& t : tunings) {
     t.tuning.prompt_wait = 1;
     t.tuning.first_token = t.tuning.expert_first = Seconds(0);
     t.tuning.poll_steps = 0;

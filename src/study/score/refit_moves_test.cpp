@@ -8,7 +8,7 @@
 namespace orrery::score {
 namespace {
 
-using serving::ServingTuning;
+using engines::ServingTuning;
 
 struct MovedParameter {
   const char* name;

@@ -24,7 +24,7 @@ constexpr double kTailWidth = 0.15;
 constexpr SimplexOptions kFactorSearch{.steps = 40, .restarts = 2};
 
 struct LoggedRequest {
-  serving::RequestSpec spec;
+  engines::RequestSpec spec;
   double queued = 0;
   double first = 0;
   double last = 0;
@@ -86,7 +86,7 @@ std::expected<RequestLog, std::string> read_logged(const CsvTable& t, const CsvR
                    .attention_dp = field("attention_dp", 1),
                    .ep = model->is_moe() ? field("ep", 1) : 1};
   r.query.limits =
-      serving::EngineLimits{.token_budget = 1.0 * field("max_num_batched_tokens", 2048),
+      engines::EngineLimits{.token_budget = 1.0 * field("max_num_batched_tokens", 2048),
                             .max_sequences = 1.0 * field("max_num_seqs", 256)};
   r.query.blocks = t.number(row, "blocks");
   // The engine's own stamps: what it streams to clients is no part of a step.
@@ -114,20 +114,20 @@ machine::Models with_factors(machine::Models models, const jobs::ServingQuery& q
     r.efficiency *= f.compute;
     r.memory_efficiency *= f.memory;
   }
-  serving::TuningRow row{.accelerator = q.accelerator->id, .engine = q.engine, .tuning = {}};
+  engines::TuningRow row{.accelerator = q.accelerator->id, .engine = q.engine, .tuning = {}};
   row.tuning = find_tuning(models.tunings, row.accelerator, {}, row.engine);
   row.tuning.step = f.step;
   models.tunings.insert(models.tunings.begin(), std::move(row));
   return models;
 }
 
-using Records = std::vector<serving::RequestRecord>;
+using Records = std::vector<traffic::RequestRecord>;
 
 Result<Records> replayed(const machine::Models& models, const RequestLog& log) {
-  std::vector<serving::Timed> arrivals;
+  std::vector<traffic::Timed> arrivals;
   for (const LoggedRequest& r : log.requests) arrivals.push_back({.spec = r.spec, .at = r.queued});
   auto records = jobs::replay_requests(models, log.query, arrivals, true);
-  if (records) std::ranges::sort(*records, {}, &serving::RequestRecord::id);
+  if (records) std::ranges::sort(*records, {}, &traffic::RequestRecord::id);
   return records;
 }
 
@@ -189,7 +189,7 @@ Figures measured_figures(const RequestLog& log) {
 
 Figures predicted_figures(const Records& records) {
   std::vector<double> ttft, tpot, e2e;
-  for (const serving::RequestRecord& r : records) {
+  for (const traffic::RequestRecord& r : records) {
     ttft.push_back(r.ttft());
     tpot.push_back(r.tpot());
     e2e.push_back(r.e2e());

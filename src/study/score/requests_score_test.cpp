@@ -26,14 +26,14 @@ std::string log_of_slow_memory() {
   q.accelerator = models.catalog().accelerator("l40s");
   q.blocks = 4000;
   q.streams = false;
-  q.limits = serving::EngineLimits{.token_budget = 2048, .max_sequences = 32};
-  const auto arrivals = serving::open_load({.rate = 4,
+  q.limits = engines::EngineLimits{.token_budget = 2048, .max_sequences = 32};
+  const auto arrivals = traffic::open_load({.rate = 4,
                                             .requests = 96,
                                             .prompt = {.length = 500, .least_share = 0.5},
                                             .output = {.length = 40, .least_share = 0.5}});
   const auto records = jobs::replay_requests(models, q, arrivals, true);
   std::string text;
-  for (const serving::RequestRecord& r : *records) {
+  for (const traffic::RequestRecord& r : *records) {
     text += fmt::format(
         "{{\"input_toks\": {}, \"output_toks\": {}, \"queued_ts\": {}, \"first_token_ts\": {}, "
         "\"last_token_ts\": {}}}\n",

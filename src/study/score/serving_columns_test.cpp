@@ -99,7 +99,7 @@ TEST(ServingColumns, limits_are_those_of_the_tests) {
   EXPECT_EQ(limits({{"isl", "9000"}}).token_budget, 64 + 9000 + 64);
   EXPECT_EQ(limits({{"tp_size", "4"}, {"attention_dp_size", "4"}}).token_budget, 2048);
   EXPECT_EQ(limits({{"model_path", kDense}}).token_budget, 16384);
-  const serving::EngineLimits chunks = limits({{"backend", "sglang"}});
+  const engines::EngineLimits chunks = limits({{"backend", "sglang"}});
   EXPECT_EQ(chunks.token_budget, 16384);
   EXPECT_EQ(chunks.max_sequences, 4096);
   EXPECT_TRUE(chunks.chunked_prefill);
@@ -111,10 +111,10 @@ TEST(ServingColumns, prompts_gather_as_in_the_tests) {
   const auto gathering = [](const RowFields& more) {
     return load_of_test(*served_row(more)).gathering;
   };
-  const serving::Gathering ranks = gathering({{"tp_size", "4"}, {"attention_dp_size", "4"}});
+  const traffic::Gathering ranks = gathering({{"tp_size", "4"}, {"attention_dp_size", "4"}});
   EXPECT_EQ(ranks.iterations, 60);
   EXPECT_EQ(ranks.prompts, 4) << "one each";
-  const serving::Gathering crowded = gathering({});
+  const traffic::Gathering crowded = gathering({});
   EXPECT_EQ(crowded.iterations, 40);
   EXPECT_DOUBLE_EQ(crowded.tokens, 0.8 * 8192);
   EXPECT_EQ(gathering({{"batch_size", "63"}}).iterations, 0);

@@ -18,7 +18,7 @@
 namespace orrery::score {
 namespace {
 
-using serving::ServingTuning;
+using engines::ServingTuning;
 
 constexpr double kFar = 0.3;  // a log error beyond which the loss grows slower
 constexpr double kFarSlope = 0.3;
@@ -121,7 +121,7 @@ struct TuningGroup {
 };
 
 std::string engine_of(const machine::Models& models, const ServedRow& row) {
-  const serving::Engine* engine = find_engine(models.engines, row.query.engine);
+  const engines::Engine* engine = find_engine(models.engines, row.query.engine);
   return engine != nullptr ? engine->id : row.query.engine;
 }
 
@@ -146,8 +146,8 @@ std::vector<TuningGroup> tuning_groups(const machine::Models& models,
   return groups;
 }
 
-serving::TuningRow& tuning_row(std::vector<serving::TuningRow>& tunings, const TuningGroup& g) {
-  const auto at = std::ranges::find_if(tunings, [&g](const serving::TuningRow& t) {
+engines::TuningRow& tuning_row(std::vector<engines::TuningRow>& tunings, const TuningGroup& g) {
+  const auto at = std::ranges::find_if(tunings, [&g](const engines::TuningRow& t) {
     return t.accelerator == g.accelerator && t.engine == g.engine;
   });
   if (at != tunings.end()) return *at;
@@ -158,7 +158,7 @@ serving::TuningRow& tuning_row(std::vector<serving::TuningRow>& tunings, const T
 // Fits each group; an accelerator's prior is what its engine got.
 void fit_groups(std::span<const TuningParameter> parameters, const Held& held,
                 const std::vector<TuningGroup>& groups, const std::vector<LinearRow>& linear,
-                std::vector<serving::TuningRow>& tunings) {
+                std::vector<engines::TuningRow>& tunings) {
   Point engine;
   for (const TuningGroup& g : groups) {
     const bool any = g.accelerator == "*";
@@ -172,7 +172,7 @@ void fit_groups(std::span<const TuningParameter> parameters, const Held& held,
     const double firmness = any ? held.engine : held.accelerator;
     const Point p = rows.empty() ? prior : fitted(parameters, prior, rows, firmness);
     if (any) engine = p;
-    serving::TuningRow& row = tuning_row(tunings, g);
+    engines::TuningRow& row = tuning_row(tunings, g);
     for (std::size_t i = 0; i < p.size(); ++i) parameters[i].set(row.tuning, p[i]);
   }
 }
@@ -301,8 +301,8 @@ std::vector<ServedRow> rows_apart(const CsvTable& table, const ScoreInputs& inpu
 }
 
 void put_priors(std::span<const TuningParameter> parameters,
-                std::vector<serving::TuningRow>& tunings) {
-  for (serving::TuningRow& row : tunings) {
+                std::vector<engines::TuningRow>& tunings) {
+  for (engines::TuningRow& row : tunings) {
     for (const TuningParameter& p : parameters) p.set(row.tuning, p.prior);
   }
 }
@@ -327,7 +327,7 @@ std::vector<ServedRow> served_rows(const CsvTable& table, const ScoreInputs& inp
   return rows;
 }
 
-std::vector<serving::TuningRow> refit_serving(const machine::Models& models,
+std::vector<engines::TuningRow> refit_serving(const machine::Models& models,
                                               const std::vector<ServedRow>& rows) {
   machine::Models changed = models;
   const std::vector<TuningGroup> groups = tuning_groups(models, rows);
@@ -340,7 +340,7 @@ std::vector<serving::TuningRow> refit_serving(const machine::Models& models,
     fit_groups(kBetween, kBetweenHeld, groups, linear, changed.tunings);
   }
   machine::Models bare = changed;
-  for (serving::TuningRow& row : bare.tunings) {
+  for (engines::TuningRow& row : bare.tunings) {
     row.tuning.prompt_wait = 1;
     row.tuning.first_token = Seconds(0);
     row.tuning.poll_steps = 0;
@@ -362,7 +362,7 @@ std::string refitted_tuning_csv(const CsvTable& table, const ScoreInputs& inputs
       "accelerator,engine,products,experts,decoding,latent,prefill,messages,layer_us,"
       "expert_layer_us,state_layer_us,step_us,sequence_us,expert_first_us,first_token_ms,"
       "poll_steps,prompt_wait,rows,basis,source\n";
-  for (const serving::TuningRow& row : refit_serving(inputs.models, rows)) {
+  for (const engines::TuningRow& row : refit_serving(inputs.models, rows)) {
     const ServingTuning& t = row.tuning;
     const auto group = std::ranges::find_if(groups, [&row](const TuningGroup& g) {
       return g.accelerator == row.accelerator && g.engine == row.engine;

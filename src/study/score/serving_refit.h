@@ -39,7 +39,7 @@ struct ServedRow {
 // The rows of a table that a fit takes: of closed-loop tests, or of offline ones by their `metric`.
 std::vector<ServedRow> served_rows(const CsvTable& table, const ScoreInputs& inputs);
 
-std::vector<serving::TuningRow> refit_serving(const machine::Models& models,
+std::vector<engines::TuningRow> refit_serving(const machine::Models& models,
                                               const std::vector<ServedRow>& rows);
 
 // The text of data/calibration/serving_tuning.csv that these rows give.

@@ -28,12 +28,12 @@ constexpr int kManyLooks = 30;
 constexpr double kDenseTokens = 16384;
 constexpr double kGatheredLength = 1024;
 constexpr int kGatheredDevices = 8;
-constexpr serving::Gathering kGatheredTokens{.iterations = 20, .tokens = 0.9 * kDenseTokens};
+constexpr traffic::Gathering kGatheredTokens{.iterations = 20, .tokens = 0.9 * kDenseTokens};
 constexpr int kBalanced = 60;
 // Its tests of DeepSeek in 8 bits on Blackwell, prompts and outputs of 1,024 and 64 clients or
 // more: up to 40 iterations for four fifths of a step.
 constexpr double kGatheredClients = 64;
-constexpr serving::Gathering kGatheredExperts{.iterations = 40, .tokens = 0.8 * 8192};
+constexpr traffic::Gathering kGatheredExperts{.iterations = 40, .tokens = 0.8 * 8192};
 constexpr double kExpertTokens = 8192;
 // Guesses a step of those tests' scripts: three; SGLang's two for DeepSeek; TensorRT-LLM's one
 // where each rank attends by itself.
@@ -125,9 +125,9 @@ void set_guesses(jobs::ServingQuery& q, int guesses) {
       kAccepted[std::min<std::size_t>(static_cast<std::size_t>(guesses), std::size(kAccepted) - 1)];
 }
 
-serving::EngineLimits limits_of_test(const jobs::ServingQuery& q) {
+engines::EngineLimits limits_of_test(const jobs::ServingQuery& q) {
   const double ranks = q.split.attention_dp;
-  serving::EngineLimits limits = serving::default_limits(q.accelerator->memory);
+  engines::EngineLimits limits = engines::default_limits(q.accelerator->memory);
   if (q.engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
   if (q.engine == "trtllm") {
     const double least = q.model.is_moe() ? kExpertTokens : kDenseTokens;
@@ -173,7 +173,7 @@ std::expected<jobs::ServingQuery, std::string> read_serving_row(const CsvTable& 
 
 namespace {
 
-serving::Gathering gathering_of(const jobs::ServingQuery& q) {
+traffic::Gathering gathering_of(const jobs::ServingQuery& q) {
   if (q.engine != "trtllm") return {};
   if (q.split.attention_dp > 1) {
     return {.iterations = kBalanced, .prompts = q.split.attention_dp};
@@ -185,7 +185,7 @@ serving::Gathering gathering_of(const jobs::ServingQuery& q) {
                        q.concurrency >= kGatheredClients;
   if (short_ones && crowded) return kGatheredExperts;
   const bool gathers = !q.model.is_moe() && short_ones && q.split.tp < kGatheredDevices;
-  return gathers ? kGatheredTokens : serving::Gathering{};
+  return gathers ? kGatheredTokens : traffic::Gathering{};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ inline constexpr double kServedMeanLength = 0.9;
 jobs::BenchmarkLoad load_of_test(const jobs::ServingQuery& query);
 
 // How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
-serving::EngineLimits limits_of_test(const jobs::ServingQuery& query);
+engines::EngineLimits limits_of_test(const jobs::ServingQuery& query);
 
 // Guesses a step, and what comes out of them.
 void set_guesses(jobs::ServingQuery& query, int guesses);

@@ -53,7 +53,7 @@ struct ClientView {
   }
 };
 
-ClientView client_of(const machine::Tier& tier, const plan::Review& review, int streams) {
+ClientView client_of(const machine::Tier& tier, const review::Review& review, int streams) {
   const machine::Network& network = review.design().fabric.storage.converged
                                         ? review.networks().compute
                                         : review.networks().storage;
@@ -102,12 +102,12 @@ void plan_requests(const ClientView& c, std::vector<Planned>& all) {
 }
 
 // Of the design's own image data set where it has one, else of the published kind.
-void plan_decode(const plan::Review& review, std::vector<Planned>& all) {
+void plan_decode(const review::Review& review, std::vector<Planned>& all) {
   const storage::DatasetKind* image = find_dataset_kind(review.models().dataset_kinds, "image");
   if (image == nullptr) return;
   Seconds decode = image->decode;
   std::string source = "calibration/dataset_kinds.csv";
-  for (const plan::TrainView& v : review.trains) {
+  for (const review::TrainView& v : review.trains) {
     const design::Dataset& data = v.train->dataset;
     if (data.kind != design::DataKind::image || !data.decode) continue;
     decode = *data.decode;
@@ -195,7 +195,7 @@ Reason reason_of(const StorageComparison& c, const StorageProbe& probe, const Cl
   return transfer_reason(c, probe, client);
 }
 
-const machine::Tier* tier_of(const plan::Review& review, const StorageProbe& probe,
+const machine::Tier* tier_of(const review::Review& review, const StorageProbe& probe,
                              const std::string& name) {
   if (!name.empty()) return find_tier(review.tiers(), name);
   for (const machine::Tier& t : review.tiers()) {
@@ -205,7 +205,7 @@ const machine::Tier* tier_of(const plan::Review& review, const StorageProbe& pro
   return nullptr;
 }
 
-Diagnostic no_tier(const plan::Review& review, const std::string& name) {
+Diagnostic no_tier(const review::Review& review, const std::string& name) {
   std::string known;
   for (const machine::Tier& t : review.tiers()) known += (known.empty() ? "" : ", ") + t.label;
   return {.code = "probe.tier",
@@ -257,7 +257,7 @@ bool StorageStanding::as_planned() const {
       figures, [](const StorageComparison& c) { return c.standing == Standing::slower; });
 }
 
-Result<StorageStanding> compare_storage(const StorageProbe& probe, const plan::Review& review,
+Result<StorageStanding> compare_storage(const StorageProbe& probe, const review::Review& review,
                                         const std::string& tier) {
   const machine::Tier* view = tier_of(review, probe, tier);
   if (view == nullptr) return fail(no_tier(review, tier));

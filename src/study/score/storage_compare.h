@@ -13,7 +13,7 @@
 #include "core/base/estimate.h"
 #include "core/base/json_writer.h"
 #include "model/figures/figure.h"
-#include "plan/plan/stages.h"
+#include "plan/review/stages.h"
 #include "study/score/storage_probe.h"
 
 namespace orrery::score {
@@ -51,7 +51,7 @@ struct StorageStanding {
 };
 
 // `tier` empty: the drives of the nodes for a folder, the first object store for a bucket.
-Result<StorageStanding> compare_storage(const StorageProbe& probe, const plan::Review& review,
+Result<StorageStanding> compare_storage(const StorageProbe& probe, const review::Review& review,
                                         const std::string& tier);
 
 std::string standing_text(const StorageStanding& standing);

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "study/score/storage_compare.h"
 
 namespace orrery::score {
@@ -45,10 +45,10 @@ economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
 
 struct World {
   machine::Models models = machine::known();
-  design::Design design =
-      *design::read_design(kDesign, machine::known().catalog(), {.file = "design.yaml"}, nullptr);
+  design::Design design = *design_text::read_design(kDesign, machine::known().catalog(),
+                                                    {.file = "design.yaml"}, nullptr);
 
-  plan::Review review() const { return plan::run_stages(design, models); }
+  review::Review review() const { return review::run_stages(design, models); }
 };
 
 StorageProbe probe_of(std::string kind, std::vector<MeasuredFigure> figures) {
@@ -142,10 +142,11 @@ TEST(StorageProbe, rows_that_say_nothing_are_refused_with_their_line) {
 
 TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
   World world;
-  const plan::Verdict before = plan::verdict_of(world.design, world.models, {.spends = false});
+  const verdict::Verdict before =
+      verdict::verdict_of(world.design, world.models, {.spends = false});
   world.models.tiers = {
       {.tier = "hot", .write = BytesPerSecond(1e9), .error = 0.07, .source = "me"}};
-  const plan::Verdict after = plan::verdict_of(world.design, world.models, {.spends = false});
+  const verdict::Verdict after = verdict::verdict_of(world.design, world.models, {.spends = false});
   const figures::Figure* write = after.figure(figures::Layer::storage, "write", "hot tier");
   ASSERT_NE(write, nullptr);
   EXPECT_EQ(write->estimate.value, 1e9);
@@ -158,7 +159,7 @@ TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
 
 TEST(StorageCompare, what_reaches_the_plan_is_as_fast_as_it_should_be) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   const auto s = compare_storage(
       probe_of("folder", {{"sequential_read", 38e9}, {"sequential_write", 60e9}}), r, "");
   ASSERT_TRUE(s);
@@ -171,7 +172,7 @@ TEST(StorageCompare, what_reaches_the_plan_is_as_fast_as_it_should_be) {
 
 TEST(StorageCompare, slower_ones_name_their_wall) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   const auto wall = [&](std::vector<MeasuredFigure> figures, std::string_view id) {
     const auto s = compare_storage(probe_of("folder", std::move(figures)), r, "node-nvme");
     return s ? of(*s, id).wall : StorageWall::none;
@@ -190,7 +191,7 @@ TEST(StorageCompare, slower_ones_name_their_wall) {
 
 TEST(StorageCompare, a_checkpoint_waits_for_flushing_copying_or_the_device) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   const auto wall = [&](double stall_end, double write) {
     const auto s = compare_storage(probe_of("folder", {{"checkpoint_rate", 1e9},
                                                        {"checkpoint_stall_end", stall_end},
@@ -206,7 +207,7 @@ TEST(StorageCompare, a_checkpoint_waits_for_flushing_copying_or_the_device) {
 
 TEST(StorageCompare, one_client_of_a_shared_tier_is_held_to_its_network) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   const double network = r.networks().storage.per_node().base();
   ASSERT_GT(network, 0);
   ASSERT_LT(network, 200e9);
@@ -220,7 +221,7 @@ TEST(StorageCompare, one_client_of_a_shared_tier_is_held_to_its_network) {
 
 TEST(StorageCompare, a_bucket_is_the_object_tier_and_streams_are_its_wall) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   const auto s =
       compare_storage(probe_of("bucket", {{"sequential_read", 4e7}, {"stream_read", 1e7}}), r, "");
   ASSERT_TRUE(s);
@@ -231,7 +232,7 @@ TEST(StorageCompare, a_bucket_is_the_object_tier_and_streams_are_its_wall) {
 
 TEST(StorageCompare, small_objects_are_planned_as_slow_as_their_first_byte_makes_them) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   StorageProbe probe = probe_of("bucket", {{"sequential_read", 4e7}});
   const auto large = compare_storage(probe, r, "");
   probe.object_bytes = 65536;
@@ -262,7 +263,7 @@ TEST(StorageCompare, a_plan_says_where_its_rates_come_from_and_latencies_may_be_
 
 TEST(StorageCompare, streams_are_the_wall_only_where_they_add_up) {
   const World world;
-  const plan::Review r = world.review();
+  const review::Review r = world.review();
   const auto wall = [&](double one) {
     const auto s = compare_storage(
         probe_of("bucket", {{"sequential_read", 4e7}, {"stream_read", one}}), r, "");

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
-#include "plan/plan/verdict.h"
-#include "model/design/read_design.h"
+#include "plan/verdict/verdict.h"
 #include "study/score/storage_compare.h"
 
 namespace orrery::score {
@@ -42,12 +42,12 @@ economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
 
 struct WallsWorld {
   design::Design design = [] {
-    auto read =
-        design::read_design(kWallsDesign, machine::known().catalog(), {.file = "w.yaml"}, nullptr);
+    auto read = design_text::read_design(kWallsDesign, machine::known().catalog(),
+                                         {.file = "w.yaml"}, nullptr);
     EXPECT_TRUE(read) << to_text(read.error());
     return *read;
   }();
-  plan::Review review = plan::run_stages(design, machine::known());
+  review::Review review = review::run_stages(design, machine::known());
 
   const machine::Tier& tier(const std::string& name) const {
     return *find_tier(review.tiers(), name);
@@ -306,7 +306,7 @@ TEST(StorageWalls, a_tier_that_cannot_be_told_is_asked_for) {
   design::Design bare = walls().design;
   std::erase_if(bare.storage,
                 [](const design::StorageTier& t) { return t.kind == design::TierKind::object; });
-  const plan::Review review = plan::run_stages(bare, machine::known());
+  const review::Review review = review::run_stages(bare, machine::known());
   const auto s = compare_storage({.target = "b", .kind = "bucket", .figures = {}}, review, "");
   ASSERT_FALSE(s);
   EXPECT_EQ(s.error().front().what, "which tier of the design this is cannot be told");

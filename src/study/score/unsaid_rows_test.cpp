@@ -18,7 +18,7 @@ jobs::DisaggregatedQuery query_apart(double clients, double output) {
   q.precision = {catalog::Dtype::fp8, catalog::Dtype::fp8, catalog::Dtype::fp8};
   q.request = {.input = 500, .output = output, .requests_per_client = 10};
   q.concurrency = clients;
-  q.limits = serving::EngineLimits{.token_budget = 16384, .max_sequences = 4096};
+  q.limits = engines::EngineLimits{.token_budget = 16384, .max_sequences = 4096};
   return {.prefill = q, .decode = q, .prefill_replicas = 1, .decode_replicas = 1};
 }
 
@@ -76,7 +76,7 @@ TEST(UnsaidRows, an_engine_is_held_at_the_prior_of_all) {
   row.query.precision = {catalog::Dtype::fp8, catalog::Dtype::fp8, catalog::Dtype::fp8};
   row.query.request = {.input = 500, .output = 900, .requests_per_client = 2};
   row.query.concurrency = 16;
-  const auto tpot = [&](const std::vector<serving::TuningRow>& tunings) {
+  const auto tpot = [&](const std::vector<engines::TuningRow>& tunings) {
     machine::Models tuned = models;
     tuned.tunings = tunings;
     jobs::ServingQuery q = row.query;

@@ -443,12 +443,12 @@ TEST(Figures, OfRacksByHand) {
 }
 
 TEST(Figures, OfADayOfStorageByHand) {
-  depot::StorageRun day{.span = days(1)};
-  depot::SaveTimes t{.saves = 3,
-                     .stall = seconds(2),
-                     .longest_stall = seconds(3),
-                     .safe = seconds(10),
-                     .longest_safe = seconds(10.05)};
+  twin_storage::StorageRun day{.span = days(1)};
+  twin_storage::SaveTimes t{.saves = 3,
+                            .stall = seconds(2),
+                            .longest_stall = seconds(3),
+                            .safe = seconds(10),
+                            .longest_safe = seconds(10.05)};
   t.stops = {{.tier = "node-nvme", .mean = seconds(4), .longest = seconds(5), .saves = 3},
              {.tier = "cold", .saves = 0}};
   t.restore = seconds(7);

@@ -23,12 +23,12 @@ std::string PipelineProcess::track_of(std::size_t stage) const {
 sim::SimTime PipelineProcess::now() const { return world_.kernel().now(); }
 
 // Tiers alone, with what runs outside the pipeline leave of them; files of a copy lie everywhere.
-depot::PlantShape PipelineProcess::plant_shape() const {
+twin_storage::PlantShape PipelineProcess::plant_shape() const {
   const Scenario& s = world_.scenario();
   std::vector<const jobs::TrainJob*> runs;
   for (const jobs::TrainJob& t : s.trains) runs.push_back(&t);
   const auto left = jobs::tiers_left(*s.machine, stages_, runs);
-  depot::PlantShape shape;
+  twin_storage::PlantShape shape;
   for (std::size_t t = 0; t < left.size(); ++t) {
     const machine::Tier& tier = s.machine->tiers[t];
     const auto rate = [](BytesPerSecond r) {
@@ -103,8 +103,8 @@ void PipelineProcess::start_next(std::size_t stage) {
   }
   const auto spot = [&](const machine::Tier* tier) {
     const machine::Tier* first = world_.scenario().machine->tiers.data();
-    return depot::Spot{.tier =
-                           tier == nullptr ? depot::Spot::kNone : static_cast<int>(tier - first)};
+    return twin_storage::Spot{.tier = tier == nullptr ? twin_storage::Spot::kNone
+                                                      : static_cast<int>(tier - first)};
   };
   plant_.start(
       {.from = spot(s.from), .to = spot(s.to), .bytes = s.out, .at_most = s.way, .tag = stage},

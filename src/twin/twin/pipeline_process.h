@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "model/jobs/pipeline.h"
-#include "twin/depot/storage_plant.h"
+#include "twin/storage/storage_plant.h"
 
 namespace orrery::twin {
 
@@ -54,7 +54,7 @@ struct Cycle {
   std::size_t to_serve = 0;        // stages until its model serves
 };
 
-class PipelineProcess final : public sim::EventHandler, private depot::TransferObserver {
+class PipelineProcess final : public sim::EventHandler, private twin_storage::TransferObserver {
  public:
   explicit PipelineProcess(World& world);
   ~PipelineProcess();
@@ -64,7 +64,7 @@ class PipelineProcess final : public sim::EventHandler, private depot::TransferO
   const PipelineOutcome& outcome() const { return outcome_; }
   const std::vector<jobs::PipelineStage>& stages() const { return stages_; }
   const std::vector<Cycle>& cycles() const { return cycles_; }
-  const depot::StoragePlant& plant() const { return plant_; }
+  const twin_storage::StoragePlant& plant() const { return plant_; }
 
   // The process with this number works for a workload of the design.
   void add_process(std::size_t number, const design::Workload& workload);
@@ -91,13 +91,13 @@ class PipelineProcess final : public sim::EventHandler, private depot::TransferO
   void start_next(std::size_t stage);
   void end_stage(std::size_t stage);
   void serve(const Cycle& cycle);
-  depot::PlantShape plant_shape() const;
+  twin_storage::PlantShape plant_shape() const;
   sim::SimTime now() const;
   std::string track_of(std::size_t stage) const;
 
   World& world_;
   std::vector<jobs::PipelineStage> stages_;
-  depot::StoragePlant plant_;
+  twin_storage::StoragePlant plant_;
   std::vector<Place> places_;
   std::vector<Cycle> cycles_;
   sim::SimTime known_until_;  // the beginning of the cycle whose model serves

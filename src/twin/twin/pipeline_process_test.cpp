@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "core/base/random.h"
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
-#include "model/design/read_design.h"
 #include "twin/twin/service_process.h"
 
 namespace orrery::twin {
@@ -35,7 +35,7 @@ workloads:
 )";
 
 design::Design with(const std::string& pipeline) {
-  auto d = design::read_design(std::string(kMachine) + pipeline, machine::known().catalog());
+  auto d = design_text::read_design(std::string(kMachine) + pipeline, machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
   return *std::move(d);
 }

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/design_text/read_design.h"
 #include "twin/twin/run_fixture.h"
-
-#include "model/design/read_design.h"
 
 namespace orrery::twin {
 namespace {
 
 design::Design template_design(const char* name) {
-  return design::read_design(design::find_template(name)->text, machine::known().catalog()).value();
+  return design_text::read_design(design_text::find_template(name)->text,
+                                  machine::known().catalog())
+      .value();
 }
 
 void expect_sums(const Simulated& s, const std::string& name) {

@@ -1,19 +1,19 @@
 // For tests: a run of a design that was changed by hand.
 #pragma once
 
-#include "model/design/templates.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
-#include "model/design/read_design.h"
 #include "twin/twin/simulation.h"
 
 namespace orrery::twin {
 
 // The sample's training run and nothing beside it.
 inline design::Design sample_design() {
-  design::Design d =
-      design::read_design(design::find_template("superpod-h100")->text, machine::known().catalog())
-          .value();
+  design::Design d = design_text::read_design(design_text::find_template("superpod-h100")->text,
+                                              machine::known().catalog())
+                         .value();
   d.workloads.resize(1);
   return d;
 }

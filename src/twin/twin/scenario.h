@@ -12,7 +12,7 @@
 #include "layers/failure/rates.h"
 #include "layers/failure/spares.h"
 #include "model/jobs/train_job.h"
-#include "twin/depot/storage_run.h"
+#include "twin/storage/storage_run.h"
 #include "twin/twin/service_plan.h"
 #include "twin/twin/work_plan.h"
 
@@ -63,7 +63,7 @@ struct Scenario {
   Seconds horizon;
   bool has_storage_run = false;  // saves take what depot/storage_run.h found
 
-  depot::StorageWork storage_work() const { return {machine, trains, horizon}; }
+  twin_storage::StorageWork storage_work() const { return {machine, trains, horizon}; }
 };
 
 // `machine` outlives it. `read` gives the text of a trace that the design names.

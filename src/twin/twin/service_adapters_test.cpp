@@ -65,7 +65,7 @@ TEST(ServiceAdapters, RequestsAskForAllOfThemTheFirstMost) {
   const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
   const auto load = window_arrivals(plan.ask, 20, seconds(200), 1);
   std::vector<int> asked(11);
-  for (const serving::Timed& t : load) ++asked[static_cast<std::size_t>(t.spec.adapter)];
+  for (const traffic::Timed& t : load) ++asked[static_cast<std::size_t>(t.spec.adapter)];
   EXPECT_EQ(asked[0], 0);
   for (std::size_t i = 1; i <= 10; ++i) EXPECT_GT(asked[i], 0) << i;
   EXPECT_GT(asked[1], 4 * asked[10]);
@@ -79,7 +79,7 @@ TEST(ServiceAdapters, ATalkKeepsItsOwn) {
   const machine::Machine m = jobs::build_machine(d, machine::known());
   const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
   std::map<std::uint64_t, std::set<int>> of_talk;
-  for (const serving::Timed& t : window_arrivals(plan.ask, 6, seconds(100), 1)) {
+  for (const traffic::Timed& t : window_arrivals(plan.ask, 6, seconds(100), 1)) {
     of_talk[t.spec.session].insert(t.spec.adapter);
   }
   std::set<int> all;

@@ -13,9 +13,9 @@ std::size_t busiest_hour(const ServicePlan& p) {
 }
 
 // The worst hour, with one of the zones down.
-std::vector<serving::RegionNow> worst_hour(const std::vector<ServicePlan>& zones, std::size_t lost,
+std::vector<traffic::RegionNow> worst_hour(const std::vector<ServicePlan>& zones, std::size_t lost,
                                            std::size_t hour) {
-  std::vector<serving::RegionNow> now;
+  std::vector<traffic::RegionNow> now;
   for (std::size_t z = 0; z < zones.size(); ++z) {
     const ServicePlan& p = zones[z];
     const bool stands = z != lost && p.feasible();
@@ -31,9 +31,9 @@ void plan_failovers(std::vector<ServicePlan>& zones) {
   const design::Serve& serve = *zones.front().job.serve;
   const auto names = [](const design::Zone& z) { return !z.failover.empty(); };
   if (std::ranges::none_of(serve.zones, names)) return;
-  std::vector<serving::Region> regions;
+  std::vector<traffic::Region> regions;
   for (std::size_t z = 0; z < zones.size(); ++z) {
-    serving::Region region{
+    traffic::Region region{
         .after = serve.zones[z].failover_after.value_or(design::kFailoverAfter).base(),
         .farthest = jobs::farthest_failover(serve).base()};
     for (const jobs::FailoverWay& way : zones[z].job.ways) {
@@ -49,7 +49,7 @@ void plan_failovers(std::vector<ServicePlan>& zones) {
     given_up[z] = true;
     const auto routing = route(regions, worst_hour(zones, z, hour), given_up);
     zones[z].failover->refused = routing.refused[z];
-    for (const serving::RegionMove& move : routing.moves) {
+    for (const traffic::RegionMove& move : routing.moves) {
       if (move.from != z) continue;
       zones[z].failover->hosts.push_back({.zone = move.to, .rate = move.rate});
       ServicePlan& host = zones[move.to];
@@ -65,7 +65,7 @@ void simulate_failovers(const machine::Machine& m, std::vector<ServicePlan>& zon
     const auto& ways = zone.failover->region.ways;
     for (FailoverHost& host : zone.failover->hosts) {
       const ServicePlan& there = zones[host.zone];
-      const auto way = std::ranges::find(ways, host.zone, &serving::RegionWay::to);
+      const auto way = std::ranges::find(ways, host.zone, &traffic::RegionWay::to);
       if (there.windows.levels.empty() || there.ask.serve == nullptr) continue;
       const double each = zone.job.day[hour] / zone.called_at(hour);
       host.windows = simulate_guests(m.models(), there.ask,

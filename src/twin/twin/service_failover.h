@@ -1,7 +1,7 @@
 // A zone whose site is lost: where its users go at the worst hour, and how they are answered there.
 //
 // All zones of a service have their busiest hour together, so that the worst hour to lose a site is
-// that one. serving/failover.h says whom the others take, by what their replicas carry within the
+// that one. traffic/failover.h says whom the others take, by what their replicas carry within the
 // objective; each of them has a window of requests of its own (service_windows.h): those that were
 // lost begin anew at once and fill a cache that has none of their blocks. A request crosses the
 // line between the sites before it is computed, and so does its first token:
@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "layers/serving/failover.h"
+#include "layers/traffic/failover.h"
 #include "twin/twin/service_windows.h"
 
 namespace orrery::twin {
@@ -26,7 +26,7 @@ struct FailoverHost {
 };
 
 struct ZoneFailover {
-  serving::Region region;  // the policy's view of the zone
+  traffic::Region region;  // the policy's view of the zone
   double refused = 0;      // requests a second for which nobody has room, worst hour
   std::vector<FailoverHost> hosts;
 };

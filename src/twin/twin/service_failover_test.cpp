@@ -8,9 +8,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
-#include "model/design/read_design.h"
 #include "twin/twin/service_plan.h"
 
 namespace orrery::twin {
@@ -18,7 +18,7 @@ namespace {
 
 // Two sites of one kind, each with replicas of an 8B model.
 design::Design two_sites() {
-  auto read = design::read_design(R"(
+  auto read = design_text::read_design(R"(
 orrery: 1
 name: pair
 sites:
@@ -45,7 +45,7 @@ workloads:
         - { site: east, share: 0.5, failover: [west], failover_after: 30 s }
         - { site: west, share: 0.5, failover: [east] }
 )",
-                                  machine::known().catalog());
+                                       machine::known().catalog());
   EXPECT_TRUE(read) << (read ? "" : to_text(read.error()));
   return read.value();
 }

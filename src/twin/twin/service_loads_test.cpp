@@ -30,7 +30,7 @@ struct Level {
   ServicePlan plan;
   std::vector<LoadWindow> levels;
   serving::ServingPoint point;
-  serving::TaskCase task;
+  traffic::TaskCase task;
 
   explicit Level(const design::Design& d) {
     const machine::Machine m = jobs::build_machine(d, machine::known());
@@ -55,7 +55,7 @@ TEST(ServiceLoads, TasksOfARunAreThoseOfThePlan) {
   serve.router = catalog::ServeRouter::session;
   serve.arrivals.agent = design::AgentLoop{.calls = 5, .tool_time = seconds(3), .tool_tokens = 200};
   Level run(design_with(serve));
-  run.levels = serving::of_tasks(std::move(run.levels));
+  run.levels = traffic::of_tasks(std::move(run.levels));
   const double one[] = {1};
   const Sampled mean = sampled(run.levels, one, &WindowPart::task, 0);
   EXPECT_NEAR(mean.value / task_mean(run.task).base(), 1, 0.05);

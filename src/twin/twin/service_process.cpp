@@ -17,7 +17,7 @@ ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_
   if (!plan.job.serve->autoscale || replicas_.empty()) return;
   const design::Autoscale& scale = *plan.job.serve->autoscale;
   wanted_ = plan.called_at(0);
-  scaler_.emplace(serving::Autoscaler{.target = scale.target,
+  scaler_.emplace(traffic::Autoscaler{.target = scale.target,
                                       .period = scale.period.base(),
                                       .lag = scale.lag.base(),
                                       .hold = scale.hold.base(),
@@ -93,7 +93,7 @@ double ServiceProcess::rate_here() const {
   return plan_.job.day[hour_] - traffic_.away - traffic_.refused + traffic_.guests;
 }
 
-serving::RegionNow ServiceProcess::region_now() const {
+traffic::RegionNow ServiceProcess::region_now() const {
   if (replicas_.empty()) return {};
   return {.load = plan_.job.day[hour_], .capacity = standing_ * plan_.capacity};
 }

@@ -8,7 +8,7 @@
 // and brought back together. The slots of a replica that stands are productive for
 // the share of time in which it computes, and wait for requests in the rest. Traffic that finds too
 // few replicas is late.
-// Where the design says so, replicas follow the load (serving/autoscaler.h): requests in flight are
+// Where the design says so, replicas follow the load (traffic/autoscaler.h): requests in flight are
 // those that stay at the load of the hour, and a backlog of what came and was not carried
 //   d backlog / dt = rate - replicas that stand x what one carries
 // Called replicas go through the queue and start; those that leave do so at once, the last first.
@@ -64,7 +64,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   const ServiceOutcome& outcome() const { return outcome_; }
   const ServicePlan& plan() const { return plan_; }
   // As the policy of its zones sees it.
-  serving::RegionNow region_now() const;
+  traffic::RegionNow region_now() const;
   void take_traffic(const ZoneTraffic& traffic);
 
   void begin() override;
@@ -113,7 +113,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   int standing_ = 0;               // replicas
   int placed_ = 0;                 // the placements that they are in
   int wanted_ = 0;
-  std::optional<serving::AutoscalePolicy> scaler_;
+  std::optional<traffic::AutoscalePolicy> scaler_;
   double backlog_ = 0;                    // requests, where an autoscaler looks at them
   std::optional<std::uint32_t> reloads_;  // the replica that does now
   std::size_t hour_ = 0;

@@ -1,5 +1,5 @@
 // The zones of services that take each other's traffic, in a run: one policy a service
-// (serving/failover.h), looked at whenever replicas of a zone come or go, an hour begins, or a zone
+// (traffic/failover.h), looked at whenever replicas of a zone come or go, an hour begins, or a zone
 // that is down is to be given up.
 //
 // A zone carries what its replicas that stand carry within the objective; with none of them it is
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/sim/kernel.h"
-#include "layers/serving/failover.h"
+#include "layers/traffic/failover.h"
 #include "twin/twin/scenario.h"
 
 namespace orrery::twin {
@@ -34,7 +34,7 @@ class ServiceRegions final : public sim::EventHandler {
   struct Group {
     std::size_t first = 0;  // of its zones among the services
     std::size_t zones = 0;
-    serving::FailoverPolicy policy;
+    traffic::FailoverPolicy policy;
     sim::TimerId timer;
   };
   void reroute(std::size_t group);

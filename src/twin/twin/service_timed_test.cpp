@@ -209,7 +209,7 @@ TEST(ServiceTimed, other_zones_change_what_is_answered_here) {
   take(100, {.away = 1, .refused = 0.5, .guests = 4.5});
   take(200, {.away = 1, .refused = 0.5, .guests = 4.5});
   t.at(300, [](World& w) {
-    const serving::RegionNow now = w.service(0).region_now();
+    const traffic::RegionNow now = w.service(0).region_now();
     EXPECT_EQ(now.load, 6);
     EXPECT_EQ(now.capacity, 24);
   });

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/workload/model_math.h"
-#include "layers/serving/apart_fleet.h"
-#include "layers/serving/guests.h"
-#include "layers/serving/talks.h"
+#include "layers/traffic/apart_fleet.h"
+#include "layers/traffic/guests.h"
+#include "layers/traffic/talks.h"
 #include "model/figures/assumptions.h"
 
 namespace orrery::twin {
@@ -41,12 +41,12 @@ struct Cuts {
 
   explicit Cuts(const WindowAsk& ask)
       : held(ask.replica.memory.kv_tokens / ask.replica.split.attention_dp) {
-    const serving::EngineLimits& limits = ask.replica.limits;
+    const engines::EngineLimits& limits = ask.replica.limits;
     prompt = limits.chunked_prefill ? held / 2 : std::min(held / 2, limits.token_budget);
   }
 };
 
-serving::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std::uint64_t seed) {
+traffic::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std::uint64_t seed) {
   const Cuts cuts(ask);
   const design::Arrivals& a = ask.serve->arrivals;
   return {.rate = rate,
@@ -66,14 +66,14 @@ serving::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std
 }
 
 // Talks whose every turn is answered after the same time: what comes is then known ahead.
-std::vector<serving::Timed> talks_in_order(const WindowAsk& ask, double rate, Seconds until,
+std::vector<traffic::Timed> talks_in_order(const WindowAsk& ask, double rate, Seconds until,
                                            std::uint64_t seed) {
-  serving::Talks talks(talks_of(ask, rate, until, seed));
+  traffic::Talks talks(talks_of(ask, rate, until, seed));
   const double stay = ask.query.request.output * kUsualToken.base();
-  std::vector<serving::Timed> all;
-  while (talks.next() < serving::kForever) {
+  std::vector<traffic::Timed> all;
+  while (talks.next() < traffic::kForever) {
     all.push_back(talks.take());
-    const serving::Timed& t = all.back();
+    const traffic::Timed& t = all.back();
     talks.answered({.id = static_cast<int>(all.size()) - 1,
                     .prompt = t.spec.prompt,
                     .output = t.spec.output,
@@ -84,11 +84,11 @@ std::vector<serving::Timed> talks_in_order(const WindowAsk& ask, double rate, Se
 
 }  // namespace
 
-std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
+std::vector<traffic::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed) {
   if (ask.serve->arrivals.visits() > 1) return talks_in_order(ask, rate, until, seed);
   const double accepted = ask.query.request.accepted_per_step;
-  serving::OpenLoad load{.rate = rate,
+  traffic::OpenLoad load{.rate = rate,
                          .requests = static_cast<int>(rate * until.base() * 1.1) + 100,
                          .prompt = ask.lengths.prompt,
                          .output = ask.lengths.output,
@@ -96,14 +96,14 @@ std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, S
   // An answer takes as many steps as it has tokens over those that a step brings.
   load.output.length /= accepted;
   load.output.p99 /= accepted;
-  std::vector<serving::Timed> all = serving::open_load(load);
-  std::erase_if(all, [&](const serving::Timed& t) { return t.at > until.base(); });
+  std::vector<traffic::Timed> all = traffic::open_load(load);
+  std::erase_if(all, [&](const traffic::Timed& t) { return t.at > until.base(); });
   const Cuts cuts(ask);
   std::uint64_t session = 0;
   const serving::AdapterSet adapters = ask.query.adapters.value_or(serving::AdapterSet{});
   const serving::AdapterDraw adapter(adapters.count, adapters.skew);
   RandomStream drawn(seed, "serving/adapter");
-  for (serving::Timed& t : all) {
+  for (traffic::Timed& t : all) {
     t.spec.adapter = adapter(drawn);
     t.spec.prompt = std::max(1, static_cast<int>(std::min<double>(t.spec.prompt, cuts.prompt)));
     t.spec.output = std::max(1, static_cast<int>(std::min<double>(t.spec.output, cuts.held / 2)));
@@ -125,7 +125,7 @@ class Windows {
         costs_(serving_costs(models, ask.query)),
         source_(serving_source(costs_)),
         clock_(ask.replica, source_, ask.query.request.checked_per_step),
-        policy_(policy_of(ask.replica)) {
+        policy_(traffic::policy_of(ask.replica)) {
     policy_.prefix_cache = ask.serve->prefix_cache;
     if (ask.serve->arrivals.visits() > 1 || ask.serve->kv_tier) jobs::coarsen_blocks(policy_);
     if (ask.serve->kv_tier) {
@@ -140,7 +140,7 @@ class Windows {
     const double counted =
         std::clamp(kCounting * stay * rate * replicas, kRequestsLeast, kRequestsMost) *
         (is_agent() ? std::min(kCallsCounted, ask_.serve->arrivals.visits()) : 1);
-    serving::WindowSpan span{.begins = filling(stay, rate * replicas)};
+    traffic::WindowSpan span{.begins = filling(stay, rate * replicas)};
     span.ends = span.begins + counted / (rate * replicas);
     span.last = span.ends + kDraining * stay + task(stay);
     return window_of(run(rate, replicas, span, 0), rate, span);
@@ -151,9 +151,9 @@ class Windows {
     const int replicas = std::min(kReplicasAtLoss, ask_.replicas);
     const double stay = stay_at(ask_.high);
     const double filled = filling(stay, ask_.high * replicas);
-    serving::WindowSpan span{.begins = filled - stay, .ends = filled + back() + stay};
+    traffic::WindowSpan span{.begins = filled - stay, .ends = filled + back() + stay};
     span.last = span.ends + kDraining * stay;
-    const serving::FleetRun done = run(ask_.high, replicas, span, filled);
+    const traffic::FleetRun done = run(ask_.high, replicas, span, filled);
     restarted = done.restarted_requests;
     return window_of(done, ask_.high, span);
   }
@@ -166,15 +166,15 @@ class Windows {
     const double stay = stay_at(r.before / r.replicas);
     const double filled = kFilling * stay;
     const Seconds follows = scale.lag + scale.period + ask_.start;
-    serving::WindowSpan span{.begins = filled,
+    traffic::WindowSpan span{.begins = filled,
                              .ends = filled + min(follows * 2.0, kRiseMost).base() + stay};
     span.last = span.ends + kDraining * stay;
     auto load = window_arrivals(ask_, r.before * part, Seconds(filled), 1);
-    for (serving::Timed t : window_arrivals(ask_, r.after * part, Seconds(span.last - filled), 2)) {
+    for (traffic::Timed t : window_arrivals(ask_, r.after * part, Seconds(span.last - filled), 2)) {
       t.at += filled;
       load.push_back(t);
     }
-    serving::FleetOptions fleet{.replicas = replicas, .router = ask_.serve->router};
+    traffic::FleetOptions fleet{.replicas = replicas, .router = ask_.serve->router};
     const auto some = [&](int n) { return std::max(1, static_cast<int>(std::round(n * part))); };
     fleet.scaler = {.target = scale.target,
                     .period = scale.period.base(),
@@ -183,7 +183,7 @@ class Windows {
                     .least = some(std::min(scale.min, r.replicas)),
                     .most = some(ask_.replicas)};
     fleet.cold = {.process = 0, .weights = ask_.start.base(), .graphs = 0};
-    return window_of(serving::Fleet(fleet, policy_, clock_).run(load), r.after / r.replicas, span);
+    return window_of(traffic::Fleet(fleet, policy_, clock_).run(load), r.after / r.replicas, span);
   }
 
   // From the moment at which the guests are sent there, for long enough to see the storm pass.
@@ -192,22 +192,22 @@ class Windows {
     const double part = static_cast<double>(replicas) / g.replicas;
     const double each = (g.own + g.rate) / g.replicas;
     const double stay = stay_at(each);
-    serving::WindowSpan span{.begins = filling(stay, each * replicas)};
+    traffic::WindowSpan span{.begins = filling(stay, each * replicas)};
     span.ends = span.begins + kGuestsSeen.base() + stay;
     span.last = span.ends + kDraining * stay;
     const auto come = [&](double rate, double until, std::uint64_t seed) {
       return rate > 0 ? window_arrivals(ask_, rate * part, Seconds(until), seed)
-                      : std::vector<serving::Timed>{};
+                      : std::vector<traffic::Timed>{};
     };
     auto sent = come(g.rate, g.stay, 3);
     GuestWindows out{.restarted = static_cast<double>(sent.size()) / part};
-    for (serving::Timed& t : sent) t.at = span.begins;
-    for (serving::Timed t : come(g.rate, span.last - span.begins, 2)) {
+    for (traffic::Timed& t : sent) t.at = span.begins;
+    for (traffic::Timed t : come(g.rate, span.last - span.begins, 2)) {
       t.at += span.begins;
       sent.push_back(t);
     }
-    const auto load = serving::with_guests(come(g.own, span.last, 1), std::move(sent));
-    const serving::FleetRun done =
+    const auto load = traffic::with_guests(come(g.own, span.last, 1), std::move(sent));
+    const traffic::FleetRun done =
         run({.replicas = replicas, .router = ask_.serve->router}, load.all);
     out.guests = window_of(records_of(done, load, true), each, span, g.away);
     out.hosts = window_of(records_of(done, load, false), each, span);
@@ -248,23 +248,23 @@ class Windows {
     return (ask_.serve->adapters ? min(stay, kStayMost) : stay).base();
   }
 
-  serving::FleetRun run(double rate, int replicas, const serving::WindowSpan& span,
+  traffic::FleetRun run(double rate, int replicas, const traffic::WindowSpan& span,
                         double lose_at) {
-    serving::FleetOptions fleet{
+    traffic::FleetOptions fleet{
         .replicas = replicas, .router = ask_.serve->router, .lose_one_at = lose_at};
     fleet.cold = {.process = 0, .weights = back(), .graphs = 0};
     if (ask_.serve->arrivals.visits() > 1) {
-      serving::Talks talks(talks_of(ask_, rate * replicas, Seconds(span.last), seed_));
-      return serving::Fleet(fleet, policy_, clock_).run(talks);
+      traffic::Talks talks(talks_of(ask_, rate * replicas, Seconds(span.last), seed_));
+      return traffic::Fleet(fleet, policy_, clock_).run(talks);
     }
     return run(fleet, window_arrivals(ask_, rate * replicas, Seconds(span.last), seed_));
   }
 
-  serving::FleetRun run(const serving::FleetOptions& fleet,
-                        const std::vector<serving::Timed>& load) {
-    if (ask_.prefill < 1) return serving::Fleet(fleet, policy_, clock_).run(load);
+  traffic::FleetRun run(const traffic::FleetOptions& fleet,
+                        const std::vector<traffic::Timed>& load) {
+    if (ask_.prefill < 1) return traffic::Fleet(fleet, policy_, clock_).run(load);
     const int replicas = fleet.replicas;
-    serving::ApartOptions apart{.prefill = fleet, .decode = fleet};
+    traffic::ApartOptions apart{.prefill = fleet, .decode = fleet};
     apart.prefill.lose_one_at = 0;
     const double share = static_cast<double>(ask_.prefill) / ask_.replicas;
     apart.prefill.replicas = std::max(1, static_cast<int>(std::round(replicas * share)));
@@ -274,10 +274,10 @@ class Windows {
     return run_apart(apart, policy_, clock_, policy_, clock_, load).run;
   }
 
-  LoadWindow window_of(const serving::FleetRun& done, double rate, const serving::WindowSpan& span,
+  LoadWindow window_of(const traffic::FleetRun& done, double rate, const traffic::WindowSpan& span,
                        Seconds away = Seconds(0)) const {
     const serving::Replica& r = ask_.replica;
-    serving::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token + away).base(),
+    traffic::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token + away).base(),
                              .accepted = ask_.query.request.accepted_per_step,
                              .calls = is_agent() ? ask_.serve->arrivals.visits() : 0,
                              .retrieval = ask_.retrieval,
@@ -286,14 +286,14 @@ class Windows {
     if (o.ttft_p99) view.ttft = o.ttft_p99->base();
     if (o.tpot_p99) view.tpot = o.tpot_p99->base();
     if (o.latency_p99) view.whole = o.latency_p99->base();
-    return serving::window_of(done, rate, span, view);
+    return traffic::window_of(done, rate, span, view);
   }
 
   const WindowAsk& ask_;
   machine::Costs costs_;
   serving::ServingCosts source_;
   serving::StepClock clock_;
-  serving::EnginePolicy policy_;
+  engines::EnginePolicy policy_;
   std::uint64_t seed_ = 1;  // levels are drawn apart, so that their errors are not one
 };
 

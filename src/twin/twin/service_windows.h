@@ -1,10 +1,10 @@
 // How a service's requests are answered at some loads of a replica: windows of them, simulated one
-// by one on engines that decide iteration by iteration (serving/fleet.h, apart_fleet.h).
+// by one on engines that decide iteration by iteration (traffic/fleet.h, apart_fleet.h).
 //
 // A window is a Poisson stream with the lengths of the service's mix on a few replicas behind one
 // router. It begins empty, and goes on for some mean stays of a request before the first that
 // counts has come and after the last has: filling and draining are no part of the load. What counts
-// is cut into parts by time (serving/load_window.h).
+// is cut into parts by time (traffic/load_window.h).
 // Levels are the loads that a run meets: from the quietest hour to the busiest with all replicas,
 // and the busiest with one of them lost. A window of its own loses a replica: its requests begin
 // anew elsewhere, and it is back after its start. Another meets the traffic of the steepest hour
@@ -16,21 +16,21 @@
 #include <span>
 #include <vector>
 
-#include "layers/serving/load_window.h"
-#include "layers/serving/retrieval.h"
+#include "layers/traffic/load_window.h"
+#include "layers/traffic/retrieval.h"
 #include "model/jobs/predict_sessions.h"
 #include "model/jobs/request_shape.h"
 
 namespace orrery::twin {
 
-using serving::add_weight;
-using serving::good_share;
-using serving::kLatencyPoints;
-using serving::LatencyPoints;
-using serving::LoadWindow;
-using serving::Sampled;
-using serving::sampled;
-using serving::WindowPart;
+using traffic::add_weight;
+using traffic::good_share;
+using traffic::kLatencyPoints;
+using traffic::LatencyPoints;
+using traffic::LoadWindow;
+using traffic::Sampled;
+using traffic::sampled;
+using traffic::WindowPart;
 
 // The hour at which an autoscaled service's traffic grows most.
 struct ServiceRise {
@@ -55,7 +55,7 @@ struct WindowAsk {
   std::optional<ServiceRise> rise;
   jobs::KvRoom kv;
   std::optional<double> shared;  // of a prompt, with others; none: what is found of it
-  std::optional<serving::RetrievalLaw> retrieval;  // before a prompt is whole
+  std::optional<traffic::RetrievalLaw> retrieval;  // before a prompt is whole
 };
 
 struct ServiceWindows {
@@ -88,7 +88,7 @@ GuestWindows simulate_guests(const machine::Models& models, const WindowAsk& ask
                              const GuestAsk& guests);
 
 // Requests as they come at a rate until a time, cut to what a replica holds.
-std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
+std::vector<traffic::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed);
 
 }  // namespace orrery::twin

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "core/base/statistics.h"
-#include "layers/serving/fleet.h"
+#include "layers/traffic/fleet.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/serving_query.h"
 #include "twin/twin/run_fixture.h"
@@ -87,7 +87,7 @@ TEST(ServiceWindows, PromptsShareTheirBeginning) {
   ASSERT_GT(all.size(), 200U);
   double shared = 0;
   double prompts = 0;
-  for (const serving::Timed& t : all) {
+  for (const traffic::Timed& t : all) {
     EXPECT_EQ(t.spec.shared, all.front().spec.shared);
     shared += t.spec.shared_tokens;
     prompts += t.spec.prompt;
@@ -171,10 +171,10 @@ FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
   const machine::Costs costs = serving_costs(models, q);
   serving::StepClock clock(replica, serving_source(costs));
   const jobs::ServeLengths lengths = jobs::lengths_of(serve);
-  std::vector<serving::Timed> arrivals;
+  std::vector<traffic::Timed> arrivals;
   for (std::size_t h = 0; h < hours; ++h) {
     const double rate = p.plan.job.day[h * 24 / hours];
-    for (serving::Timed t : serving::open_load({.rate = rate,
+    for (traffic::Timed t : traffic::open_load({.rate = rate,
                                                 .requests = static_cast<int>(rate * seconds * 1.2),
                                                 .prompt = lengths.prompt,
                                                 .output = lengths.output,
@@ -184,11 +184,11 @@ FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
       arrivals.push_back(t);
     }
   }
-  serving::FleetOptions options{.replicas = p.plan.replicas};
+  traffic::FleetOptions options{.replicas = p.plan.replicas};
   const double aside = (replica.engine.first_token + replica.tuning.first_token).base();
   FullRun full;
-  for (const serving::RequestRecord& r :
-       serving::Fleet(options, policy_of(replica), clock).run(arrivals).records) {
+  for (const traffic::RequestRecord& r :
+       traffic::Fleet(options, policy_of(replica), clock).run(arrivals).records) {
     const double later = aside + serving::kAheadSteps * r.tpot();
     full.ttft.push_back(r.ttft() + later);
     if (r.output > 1) full.tpot.push_back(r.tpot());

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <memory>
 
-#include "model/design/write_design.h"
+#include "model/design_text/write_design.h"
 #include "twin/twin/host_lives.h"
 #include "twin/twin/run_figures.h"
 #include "twin/twin/shared_lives.h"
@@ -55,8 +55,9 @@ void collect(World& world, Replication& r) {
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
     : options_(options),
       scenario_(scenario_of(machine, options.horizon, options.read)),
-      storage_(run_storage(scenario_.storage_work(),
-                           {.transfers_most = depot::kTransfersOfRun, .seed = options.seed})) {
+      storage_(
+          run_storage(scenario_.storage_work(),
+                      {.transfers_most = twin_storage::kTransfersOfRun, .seed = options.seed})) {
   lay_over(scenario_.trains, storage_);
   scenario_.has_storage_run = storage_.span > Seconds(0);
 }
@@ -86,7 +87,7 @@ std::optional<Replication> Simulation::replicate(int number,
 Run Simulation::run_of(std::span<const Replication> done) const {
   const machine::Machine& m = *scenario_.machine;
   Run run{.design = m.design().name, .version = m.design().version};
-  run.digest = design::design_digest(m.design());
+  run.digest = design_text::design_digest(m.design());
   run.simulated = options_.horizon;
   run.seed = options_.seed;
   run.replications = static_cast<int>(done.size());

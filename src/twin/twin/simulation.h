@@ -76,7 +76,7 @@ class Simulation {
  private:
   RunOptions options_;
   Scenario scenario_;
-  depot::StorageRun storage_;  // one day of it, which all replications start from
+  twin_storage::StorageRun storage_;  // one day of it, which all replications start from
 };
 
 }  // namespace orrery::twin

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 
+#include "model/design_text/read_design.h"
 #include "twin/twin/run_fixture.h"
-
-#include "model/design/read_design.h"
 
 namespace orrery::twin {
 namespace {
 
 TEST(SparePartition, a_run_of_a_partition_goes_on_with_a_spare) {
-  const auto d = design::read_design(R"(orrery: 1
+  const auto d = design_text::read_design(R"(orrery: 1
 name: halves
 site: { region: usa }
 fleet: [{ name: f, node: dgx-h100, count: 4, spares: 1, failures: { node_mtbf: 8 d, repair: 60 d } }]
@@ -20,7 +19,7 @@ scheduler: { partitions: [{ name: day, nodes: 2 }, { name: night, nodes: 2 }] }
 workloads:
   - train: { name: run, partition: night, nodes: 2, network: { params: 1B, forward: 20 GFLOP }, samples: 900B, batch: 8192, checkpoint: { every: 10 min, to: [hot], keep: { hot: 2 } } }
 )",
-                                     machine::known().catalog());
+                                          machine::known().catalog());
   ASSERT_TRUE(d) << to_text(d.error());
   int with_spare = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -1,5 +1,5 @@
 // A day of a design's storage, and the loaders beside the published hit rates.
-#include "twin/depot/storage_run.h"
+#include "twin/storage/storage_run.h"
 
 #include <gtest/gtest.h>
 
@@ -9,18 +9,18 @@
 #include "core/base/csv.h"
 #include "core/catalog/embedded_table.h"
 #include "model/jobs/build_machine.h"
-#include "twin/depot/storage_reads.h"
+#include "twin/storage/storage_reads.h"
 #include "twin/twin/run_fixture.h"
 
 namespace orrery::twin {
-using depot::JobStorage;
-using depot::ReadOutcome;
-using depot::ReadProcess;
-using depot::ReadStream;
-using depot::SaveTimes;
-using depot::StoragePlant;
-using depot::StorageRun;
-using depot::TransferObserver;
+using twin_storage::JobStorage;
+using twin_storage::ReadOutcome;
+using twin_storage::ReadProcess;
+using twin_storage::ReadStream;
+using twin_storage::SaveTimes;
+using twin_storage::StoragePlant;
+using twin_storage::StorageRun;
+using twin_storage::TransferObserver;
 namespace {
 
 // All rows with ORRERY_FULL; a fraction of a half with every policy otherwise.
@@ -167,7 +167,7 @@ TEST(StorageRun, a_run_of_very_many_hosts_keeps_the_closed_form) {
   const machine::Machine m = jobs::build_machine(day_design(false), machine::known());
   Scenario scenario = scenario_of(m, days(1));
   const Seconds safe = scenario.trains.front().checkpoint->stall.safe;
-  scenario.trains.front().hosts = depot::kStorageHostsMost + 1;
+  scenario.trains.front().hosts = twin_storage::kStorageHostsMost + 1;
   const StorageRun none = run_storage(scenario.storage_work(), {.span = hours(3)});
   lay_over(scenario.trains, none);
   EXPECT_EQ(none.span, Seconds(0));

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "core/workload/model_math.h"
-#include "layers/serving/apart_fleet.h"
-#include "layers/serving/guests.h"
+#include "layers/traffic/apart_fleet.h"
+#include "layers/traffic/guests.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_plan.h"
@@ -66,16 +66,16 @@ struct Spanned {
   }
   double stay_at(double rate) const { return stay_with(in_flight_at(rate)); }
 
-  serving::FleetRun run(const serving::FleetOptions& options,
-                        const std::vector<serving::Timed>& load) const {
+  traffic::FleetRun run(const traffic::FleetOptions& options,
+                        const std::vector<traffic::Timed>& load) const {
     serving::StepClock clock(ask.replica, source, ask.query.request.checked_per_step);
-    serving::EnginePolicy policy = policy_of(ask.replica);
+    engines::EnginePolicy policy = policy_of(ask.replica);
     policy.prefix_cache = ask.serve->prefix_cache;
-    return serving::Fleet(options, policy, clock).run(load);
+    return traffic::Fleet(options, policy, clock).run(load);
   }
-  serving::ClientView view() const {
+  traffic::ClientView view() const {
     const serving::Replica& r = ask.replica;
-    serving::ClientView v{.aside = (r.engine.first_token + r.tuning.first_token).base()};
+    traffic::ClientView v{.aside = (r.engine.first_token + r.tuning.first_token).base()};
     const design::Objective& o = ask.serve->objective;
     if (o.ttft_p99) v.ttft = o.ttft_p99->base();
     if (o.tpot_p99) v.tpot = o.tpot_p99->base();
@@ -126,9 +126,9 @@ TEST(WindowSpans, a_level_counts_twelve_stays_between_its_filling_and_its_draini
     const double ends = begins + counted / (rate * 4);
     const double last = ends + 2 * stay;
     const auto load = window_arrivals(s.ask, rate * 4, Seconds(last), 1);
-    const serving::FleetRun done = s.run({.replicas = 4, .router = s.ask.serve->router}, load);
+    const traffic::FleetRun done = s.run({.replicas = 4, .router = s.ask.serve->router}, load);
     expect_same(s.windows_at(rate).levels.front(),
-                serving::window_of(done, rate, {begins, ends, last}, s.view()));
+                traffic::window_of(done, rate, {begins, ends, last}, s.view()));
   }
 }
 
@@ -144,14 +144,14 @@ TEST(WindowSpans, a_loss_is_seen_from_a_stay_before_it_until_a_stay_after_its_en
     const double stay = s.stay_at(rate);
     const double back = std::min(start, 60.0);
     const double filled = 3 * stay;
-    const serving::WindowSpan span{filled - stay, filled + back + stay, filled + back + 3 * stay};
-    serving::FleetOptions options{
+    const traffic::WindowSpan span{filled - stay, filled + back + stay, filled + back + 3 * stay};
+    traffic::FleetOptions options{
         .replicas = 16, .router = s.ask.serve->router, .lose_one_at = filled};
     options.cold = {.image = 0, .process = 0, .weights = back, .graphs = 0};
-    const serving::FleetRun done =
+    const traffic::FleetRun done =
         s.run(options, window_arrivals(s.ask, rate * 16, Seconds(span.last), 1));
     const ServiceWindows told = s.windows_at(rate);
-    expect_same(told.loss, serving::window_of(done, rate, span, s.view()));
+    expect_same(told.loss, traffic::window_of(done, rate, span, s.view()));
     EXPECT_EQ(told.restarted, done.restarted_requests);
     EXPECT_FALSE(told.rise);
   }
@@ -180,19 +180,19 @@ TEST(WindowSpans, a_rise_is_seen_for_twice_what_replicas_take_to_follow) {
     const double stay = s.stay_at(each);
     const double filled = 3 * stay;
     const double follows = std::min(2 * (c.lag + c.period + c.start), 600.0);
-    const serving::WindowSpan span{filled, filled + follows + stay, filled + follows + 3 * stay};
+    const traffic::WindowSpan span{filled, filled + follows + stay, filled + follows + 3 * stay};
     auto load = window_arrivals(s.ask, 16 * each, Seconds(filled), 1);
     auto more = window_arrivals(s.ask, 24.8 * each, Seconds(span.last - filled), 2);
-    for (serving::Timed& t : more) t.at += filled;
+    for (traffic::Timed& t : more) t.at += filled;
     load.insert(load.end(), more.begin(), more.end());
-    serving::FleetOptions options{.replicas = 16, .router = s.ask.serve->router};
+    traffic::FleetOptions options{.replicas = 16, .router = s.ask.serve->router};
     options.scaler = {
         .target = 2, .period = c.period, .lag = c.lag, .hold = c.hold, .least = 8, .most = 24};
     options.cold = {.image = 0, .process = 0, .weights = c.start, .graphs = 0};
     const ServiceWindows told = s.windows_at(s.rate_with(1.2) / 400);
     ASSERT_TRUE(told.rise);
     expect_same(*told.rise,
-                serving::window_of(s.run(options, load), 31 * each / 20, span, s.view()));
+                traffic::window_of(s.run(options, load), 31 * each / 20, span, s.view()));
   }
 }
 
@@ -205,20 +205,20 @@ TEST(WindowSpans, guests_come_beside_those_who_are_there) {
   const GuestWindows told = simulate_guests(s.machine.models(), s.ask, g);
   const double stay = s.stay_at(each);
   const double begins = 3 * stay;
-  const serving::WindowSpan span{begins, begins + 60 + stay, begins + 60 + 3 * stay};
+  const traffic::WindowSpan span{begins, begins + 60 + stay, begins + 60 + 3 * stay};
   auto sent = window_arrivals(s.ask, 0.8 * g.rate, seconds(30), 3);
   EXPECT_EQ(told.restarted, static_cast<double>(sent.size()) / 0.8);
-  for (serving::Timed& t : sent) t.at = begins;
+  for (traffic::Timed& t : sent) t.at = begins;
   auto more = window_arrivals(s.ask, 0.8 * g.rate, Seconds(span.last - begins), 2);
-  for (serving::Timed& t : more) t.at += begins;
+  for (traffic::Timed& t : more) t.at += begins;
   sent.insert(sent.end(), more.begin(), more.end());
-  const auto load = serving::with_guests(window_arrivals(s.ask, 0.8 * g.own, Seconds(span.last), 1),
+  const auto load = traffic::with_guests(window_arrivals(s.ask, 0.8 * g.own, Seconds(span.last), 1),
                                          std::move(sent));
-  const serving::FleetRun done = s.run({.replicas = 16, .router = s.ask.serve->router}, load.all);
-  serving::ClientView view = s.view();
-  expect_same(told.hosts, serving::window_of(records_of(done, load, false), each, span, view));
+  const traffic::FleetRun done = s.run({.replicas = 16, .router = s.ask.serve->router}, load.all);
+  traffic::ClientView view = s.view();
+  expect_same(told.hosts, traffic::window_of(records_of(done, load, false), each, span, view));
   view.aside += 0.08;
-  expect_same(told.guests, serving::window_of(records_of(done, load, true), each, span, view));
+  expect_same(told.guests, traffic::window_of(records_of(done, load, true), each, span, view));
 }
 
 // Nobody is there before them, and nobody of theirs was being answered.
@@ -245,21 +245,21 @@ TEST(WindowSpans, prefill_apart_is_seen_in_its_share_of_the_replicas) {
   s.ask.most = 2 * rate;
   const double stay = s.stay_at(rate);
   const double counted = std::max(400.0, 12 * stay * rate * 4);
-  const serving::WindowSpan span{3 * stay, 3 * stay + counted / (rate * 4),
+  const traffic::WindowSpan span{3 * stay, 3 * stay + counted / (rate * 4),
                                  5 * stay + counted / (rate * 4)};
-  serving::FleetOptions options{.replicas = 4, .router = s.ask.serve->router};
+  traffic::FleetOptions options{.replicas = 4, .router = s.ask.serve->router};
   options.cold = {.image = 0, .process = 0, .weights = 4, .graphs = 0};
-  serving::ApartOptions apart{.prefill = options, .decode = options};
+  traffic::ApartOptions apart{.prefill = options, .decode = options};
   apart.prefill.replicas = 1;
   apart.decode.replicas = 3;
   apart.bytes_per_token = workload::kv_bytes(s.ask.query.model, 1, s.ask.query.precision.kv).base();
   apart.port_rate = s.ask.query.nic_rate.base();
   serving::StepClock clock(s.ask.replica, s.source, s.ask.query.request.checked_per_step);
-  serving::EnginePolicy policy = policy_of(s.ask.replica);
+  engines::EnginePolicy policy = policy_of(s.ask.replica);
   policy.prefix_cache = s.ask.serve->prefix_cache;
   const auto load = window_arrivals(s.ask, rate * 4, Seconds(span.last), 1);
-  const serving::FleetRun done = run_apart(apart, policy, clock, policy, clock, load).run;
-  expect_same(s.windows_at(rate).levels.front(), serving::window_of(done, rate, span, s.view()));
+  const traffic::FleetRun done = run_apart(apart, policy, clock, policy, clock, load).run;
+  expect_same(s.windows_at(rate).levels.front(), traffic::window_of(done, rate, span, s.view()));
 }
 
 // Four levels from the quietest hour to the busiest, and the busiest on one replica less.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "layers/serving/talks.h"
+#include "layers/traffic/talks.h"
 #include "model/jobs/build_machine.h"
 #include "model/jobs/predict_sessions.h"
 #include "twin/twin/run_fixture.h"
@@ -62,9 +62,9 @@ struct TalkCase {
 };
 
 // A prompt may have a quarter of the cache, as its answer; what is held of a talk half.
-serving::TalkLoad talk_load(const TalkingService& s, const TalkCase& c, double until) {
+traffic::TalkLoad talk_load(const TalkingService& s, const TalkCase& c, double until) {
   const double held = s.ask.replica.memory.kv_tokens;
-  serving::TalkLoad load{.rate = 2 * c.rate, .turns = c.visits, .think = c.pause};
+  traffic::TalkLoad load{.rate = 2 * c.rate, .turns = c.visits, .think = c.pause};
   load.prompt = s.ask.lengths.prompt;
   load.later = s.ask.lengths.later;
   load.output = s.ask.lengths.output;
@@ -103,17 +103,17 @@ TEST(WindowTalks, talks_and_tasks_fill_for_longer) {
     const double begins = 3 * stay + std::min(3 * c.pause + task, 6000 / all);
     const double counted = 400 * (c.is_agent ? std::min(4, c.visits) : 1);
     const double ends = begins + counted / all;
-    const serving::WindowSpan span{begins, ends, ends + 2 * stay + task};
-    serving::Talks talks(talk_load(s, c, span.last));
+    const traffic::WindowSpan span{begins, ends, ends + 2 * stay + task};
+    traffic::Talks talks(talk_load(s, c, span.last));
     serving::StepClock clock(s.ask.replica, s.source, 1);
-    serving::EnginePolicy policy = policy_of(s.ask.replica);
+    engines::EnginePolicy policy = policy_of(s.ask.replica);
     policy.prefix_cache = true;
     jobs::coarsen_blocks(policy);
-    const serving::FleetRun done =
-        serving::Fleet({.replicas = 2, .router = s.ask.serve->router}, policy, clock).run(talks);
+    const traffic::FleetRun done =
+        traffic::Fleet({.replicas = 2, .router = s.ask.serve->router}, policy, clock).run(talks);
     const serving::Replica& r = s.ask.replica;
     const LoadWindow wanted =
-        serving::window_of(done, c.rate, span,
+        traffic::window_of(done, c.rate, span,
                            {.aside = (r.engine.first_token + r.tuning.first_token).base(),
                             .calls = c.is_agent ? c.visits : 0});
     const double rates[] = {c.rate};
@@ -143,7 +143,7 @@ TEST(WindowTalks, lengths_are_cut_to_what_a_replica_holds) {
   const auto all = window_arrivals(s.ask, 5, seconds(20), 1);
   ASSERT_GT(all.size(), 50U);
   std::uint64_t session = 0;
-  for (const serving::Timed& t : all) {
+  for (const traffic::Timed& t : all) {
     EXPECT_LE(t.at, 20);
     EXPECT_EQ(t.spec.prompt, 50);
     EXPECT_EQ(t.spec.output, 50);
@@ -173,7 +173,7 @@ TEST(WindowTalks, lengths_are_cut_to_what_a_replica_holds) {
 TEST(WindowTalks, answers_take_the_steps_that_bring_their_tokens) {
   TalkingService s([](design::Serve& serve) { serve.arrivals.output_tokens = 50; });
   s.ask.query.request.accepted_per_step = 2.5;
-  for (const serving::Timed& t : window_arrivals(s.ask, 5, seconds(5), 1)) {
+  for (const traffic::Timed& t : window_arrivals(s.ask, 5, seconds(5), 1)) {
     EXPECT_EQ(t.spec.output, 20);
     EXPECT_EQ(t.spec.prompt, 60);
   }

@@ -98,12 +98,12 @@ void add_latency(Section& s, const ServicePlan& p, const OverReplications& over,
 // Whole tasks of agents, from the first call to the last token of the last.
 void add_tasks(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
   ServicePlan tasks = p;
-  tasks.windows.levels = serving::of_tasks(std::move(tasks.windows.levels));
+  tasks.windows.levels = traffic::of_tasks(std::move(tasks.windows.levels));
   add_latency(s, tasks, over, at, FigureId::task_time, &WindowPart::task, 0);
   add_latency(s, tasks, over, at, FigureId::task_p99, &WindowPart::task, 0.99);
   if (!p.job.serve->objective.task_p99) return;
   over.add(s, FigureId::tasks_in_time, [&tasks, at](const Replication& r) {
-    return serving::tasks_within(tasks.windows.levels, weights_of(tasks, r.services[at]),
+    return traffic::tasks_within(tasks.windows.levels, weights_of(tasks, r.services[at]),
                                  tasks.job.serve->objective.task_p99->base());
   });
 }

@@ -1,0 +1,54 @@
+// SGLang's scheduler (0.5): an iteration either extends prompts or decodes, prompts first.
+//
+//   extend  waiting requests, longest cached prefix first (first come first once more than 128
+//           wait), join while their tokens and a share of all outputs to come fit the cache; at
+//           most chunked_prefill_size tokens, one prompt cut at that size and taken up first next
+//   decode  all running requests; where the cache cannot hold one more token each, those with the
+//           fewest generated tokens (then the longest prompts) are retracted to the queue
+// The share (new_token_ratio) falls step by step and jumps up after a retraction. With no prefix
+// cache and known lengths admission instead follows the cache through every end to come.
+// Adapters: who would make more than max_loras_per_batch distinct ones of all that run or extend is
+// left where it is, and others are tried; the bare model counts as one. Its drainer, which holds
+// back adapters that run on and on, is off by default and left out.
+// Differs: the cache is shared by pages of block_tokens and forgotten in the order of last use,
+// where SGLang forgets leaves of a radix tree; in-batch prefixes are not held back.
+#pragma once
+
+#include "layers/engines/scheduler.h"
+
+namespace orrery::engines {
+
+class SglangScheduler : public Scheduler {
+ public:
+  explicit SglangScheduler(const EnginePolicy& policy);
+  const Batch& plan() override;
+  int steady() const override;
+  void done(int times = 1) override;
+
+ private:
+  struct Budget {
+    double promised = 0;  // tokens that outputs to come will take
+    int chunk = 0;        // tokens of prompts left in this iteration
+  };
+  enum class Added { more, no_room, full };
+
+  void plan_extend();
+  void join_waiting(Budget& budget);
+  void plan_decode();
+  void order_waiting();
+  Added add_one(int id, Budget& budget);
+  bool fits_to_the_end(int id, int fresh);
+  bool extend(int id, int tokens, const Found& have);
+  void retract();
+  double room() const;
+
+  double ratio_;
+  double ratio_step_;
+  bool full_ = false;
+  bool no_slot_ = false;  // all who wait do so for an adapter's slot
+  int chunked_ = -1;
+  bool decoding_ = false;
+  std::vector<std::pair<double, double>> ends_;  // tokens left, tokens held
+};
+
+}  // namespace orrery::engines

@@ -1,0 +1,34 @@
+// A policy driven through the executor port: clients in a closed loop, every iteration planned,
+// handed to the executor, and timed by what it says it took.
+//
+// The same lines serve a device (an executor that waits for real kernels) and its simulated twin
+// (StepExecutor): who joins depends on ends alone, never on a clock, so the two must decide alike
+// iteration by iteration, and only the times can differ. Nothing is merged here.
+// An executor that fails says so by a time below zero: the run ends there with what it has.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "layers/serving/executor.h"
+#include "layers/traffic/replica_sim.h"
+
+namespace orrery::traffic {
+
+struct LiveRun {
+  std::vector<std::string> decisions;  // "id:tokens ..." of each iteration
+  std::vector<double> seconds;
+  std::vector<RequestRecord> records;
+  bool failed = false;
+};
+
+// "3:1 7:128": requests by their place in `requests`, with the tokens each computes.
+std::string decision_text(const engines::Batch& batch, const std::vector<int>& request_of);
+
+LiveRun run_live(
+    const engines::EnginePolicy& policy, const std::vector<engines::RequestSpec>& requests,
+    int clients,
+    const std::function<double(const engines::Batch&, const std::vector<int>&)>& execute);
+
+}  // namespace orrery::traffic

@@ -1,0 +1,31 @@
+// A pool of a Ceph cluster, by librados.
+//
+//   rados:POOL/NAMESPACE[?conf=FILE][&user=NAME][&keyring=FILE]
+// conf is /etc/ceph/ceph.conf, the user client.orrery, and the keyring where the configuration has
+// it, unless they are said. The library is loaded when the first pool is asked (docs/decisions/
+// librados.md): whoever has no pool needs none of it.
+//
+// The cluster is connected to by the first call, and by a later one where that failed; a call that
+// finds another one connecting is silent at once. Monitors have five seconds to answer, disks ten.
+#pragma once
+
+#include "core/base/diagnostic.h"
+#include "live/drives/pool.h"
+
+namespace orrery::drives {
+
+struct PoolPlace {
+  std::string pool;
+  std::string space;  // the namespace: never the default one, in which others may have objects
+  std::string conf = "/etc/ceph/ceph.conf";
+  std::string user = "client.orrery";
+  std::string keyring = {};  // empty: as the configuration says
+
+  bool operator==(const PoolPlace&) const = default;
+};
+bool is_pool_place(std::string_view text);
+Result<PoolPlace> pool_place_of(const std::string& text);
+
+std::unique_ptr<Pool> open_ceph_pool(const PoolPlace& place);
+
+}  // namespace orrery::drives

@@ -1,0 +1,400 @@
+// A drive in another object store, whose answers are laid down here: what is asked of it and by
+// whom, what is made of each answer, and every sentence that refuses a place.
+#include "live/drives/s3_drive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "live/net/running_server_fixture.h"
+#include "live/s3/receiver.h"
+
+namespace orrery::drives::s3_drive_tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
+
+const DriveMark kOwnMark{"0123456789abcdef", "cold-0"};
+constexpr const char* kOwnMarkText = "orrery-drive 1\nstore 0123456789abcdef\ndrive cold-0\n";
+
+// Objects by key, two of them a page; what is in `says` is said instead, one after another.
+class OtherStore {
+ public:
+  struct Says {
+    int status = 200;
+    std::string code = {};
+    net::HeaderList headers = {};
+  };
+
+  net::Response answer(const net::Request& request) {
+    std::unique_lock lock(mutex);
+    const std::string path(net::path_of(request));
+    std::string line = request.method + ' ' + path;
+    if (!request.header("range").empty()) line += ' ' + std::string(request.header("range"));
+    if (!net::query_value(request, "continuation-token").empty()) {
+      line += " after " + std::string(net::query_value(request, "continuation-token"));
+    }
+    asked.push_back(line);
+    signed_by = request.header("authorization");
+    if (request.method == "PUT") writers.insert(std::string(request.header(s3::kWriterHeader)));
+    if (together > 0) {
+      --together;
+      turn.notify_all();
+      turn.wait_for(lock, std::chrono::seconds(10), [this] { return together == 0; });
+    }
+    if (!says.empty()) {
+      const Says now = says.front();
+      says.pop_front();
+      return {.status = now.status,
+              .body = now.code.empty()
+                          ? ""
+                          : "<Error><Code>" + now.code + "</Code><Message>told</Message></Error>",
+              .headers = now.headers};
+    }
+    return acted(request, path);
+  }
+
+  std::mutex mutex;
+  std::condition_variable turn;
+  int together = 0;  // so many requests are answered once all of them are there
+  std::map<std::string, std::string> objects;
+  std::deque<Says> says;
+  std::vector<std::string> asked;
+  std::set<std::string> writers;
+  std::string signed_by;
+
+ private:
+  net::Response acted(const net::Request& request, const std::string& path) {
+    if (path == "/pail") return listed(request);
+    const std::string key = path.substr(std::string("/pail/").size());
+    if (request.method == "PUT") {
+      objects[key] = request.body;
+      return {};
+    }
+    const auto at = objects.find(key);
+    if (at == objects.end())
+      return {.status = 404, .body = "<Error><Code>NoSuchKey</Code></Error>"};
+    if (request.method == "DELETE") return objects.erase(at), net::Response{.status = 204};
+    if (request.method == "HEAD") return {.length = at->second.size()};
+    if (request.header("range").empty()) return {.body = at->second};
+    std::size_t from = 0, last = 0;
+    std::sscanf(std::string(request.header("range")).c_str(), "bytes=%zu-%zu", &from, &last);
+    const std::string some = at->second.substr(from, last - from + 1);
+    return {.status = 206,
+            .body = some,
+            .headers = {{"Content-Range", "bytes " + std::to_string(from) + '-' +
+                                              std::to_string(from + some.size() - 1) + '/' +
+                                              std::to_string(at->second.size())}}};
+  }
+  net::Response listed(const net::Request& request) {
+    const std::string after(net::query_value(request, "continuation-token"));
+    std::string body = "<ListBucketResult>", last;
+    int count = 0;
+    bool more = false;
+    for (const auto& [key, bytes] : objects) {
+      if (!key.starts_with("tier/") || (!after.empty() && key.substr(5) <= after)) continue;
+      more = ++count > 2;
+      if (more) break;
+      body += "<Contents><Key>" + key + "</Key><Size>1</Size></Contents>";
+      last = key.substr(5);
+    }
+    if (more) {
+      body += "<IsTruncated>true</IsTruncated><NextContinuationToken>" + last +
+              "</NextContinuationToken>";
+    }
+    return {.body = body + "</ListBucketResult>"};
+  }
+};
+
+class S3DriveTest : public testing::Test {
+ protected:
+  S3DriveTest() {
+    spool = (std::filesystem::temp_directory_path() / "orrery-spooled-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(spool.data()), nullptr);
+    access.keys[""] = {"ANY", "secret", ""};
+    access.retry = {.attempts_max = 1, .base_s = 0.001, .cap_s = 0.001};
+    place.endpoint = server.url("");
+  }
+  ~S3DriveTest() override { std::filesystem::remove_all(spool); }
+
+  Result<std::unique_ptr<Drive>> opened(bool make) {
+    return open_s3_drive(place, kOwnMark, access, spool, make);
+  }
+  // What refuses the drive: where, what and how it is mended.
+  std::string refusal(bool make) {
+    const auto drive = opened(make);
+    if (drive) return "opened";
+    const Diagnostic& first = drive.error().front();
+    EXPECT_EQ(first.code, "store.s3");
+    EXPECT_EQ(first.place.file, place.endpoint + "/pail/tier/");
+    return first.what + " | " + first.fix;
+  }
+  std::unique_ptr<Drive> made() {
+    auto drive = opened(true);
+    if (!drive) throw std::runtime_error(to_text(drive.error()));
+    other.asked.clear();
+    return std::move(*drive);
+  }
+  static std::string told(const Fault& fault) {
+    constexpr const char* kKinds[] = {"missing", "full", "failed", "busy", "corrupt"};
+    return std::string(kKinds[static_cast<std::size_t>(fault.kind)]) + ": " + fault.what;
+  }
+  template <class T>
+  static std::string told(const Outcome<T>& outcome) {
+    return outcome ? "good" : told(outcome.error());
+  }
+
+  OtherStore other;
+  net::RunningServer server{[this](const net::Request& r) { return other.answer(r); }};
+  S3Place place{.endpoint = {}, .bucket = "pail", .prefix = "tier/"};
+  S3Access access;
+  std::string spool;
+};
+
+std::string place_text(const std::string& text) {
+  const auto place = s3_place_of(text);
+  if (place) {
+    return place->endpoint + ' ' + place->bucket + " '" + place->prefix + "' " + place->region;
+  }
+  const Diagnostic& first = place.error().front();
+  if (first.code != "store.s3") return first.code;
+  EXPECT_EQ(first.place.file, text);
+  EXPECT_EQ(first.fix, "write s3+https://HOST[:PORT]/BUCKET[/PREFIX][?region=NAME]");
+  return first.what;
+}
+
+TEST(S3Places, are_read_part_by_part_or_named_as_they_were_written) {
+  EXPECT_EQ(place_text("s3+https://host:9000/pail"), "https://host:9000 pail '' us-east-1");
+  EXPECT_EQ(place_text("s3+http://host/pail/a/b"), "http://host pail 'a/b/' us-east-1");
+  EXPECT_EQ(place_text("s3+http://host/pail?region=eu-west-1"), "http://host pail '' eu-west-1");
+  EXPECT_EQ(place_text("s3+http://host/pail/p?region=z9"), "http://host pail 'p/' z9");
+  const std::string none = "this is no place in an object store";
+  EXPECT_EQ(place_text("s3+http://host"), none);
+  EXPECT_EQ(place_text("s3+http:/host/pail"), none);
+  EXPECT_EQ(place_text("http://host/pail"), none);
+  EXPECT_EQ(place_text("s3+"), none);
+  EXPECT_EQ(place_text("s3+http://host?region=a/b"), none) << "the stroke is in the question";
+  EXPECT_EQ(place_text("s3+http://host/pail?region="), "'region=' is not understood");
+  EXPECT_EQ(place_text("s3+http://host/pail?regio"), "'regio' is not understood");
+  EXPECT_EQ(place_text("s3+http://host/pail?"), "'' is not understood");
+  EXPECT_EQ(place_text("s3+http://host/pail?Region=a"), "'Region=a' is not understood");
+  EXPECT_EQ(place_text("s3+http://host/pail?region=EU"), "'region=EU' is not understood");
+  EXPECT_EQ(place_text("s3+http://host/pail?region=a&b=c"), "'region=a&b=c' is not understood");
+  EXPECT_TRUE(is_s3_place("s3+x"));
+  EXPECT_FALSE(is_s3_place("s3:x"));
+  const S3Access usual;
+  EXPECT_EQ(usual.retry.attempts_max, 3);
+  EXPECT_DOUBLE_EQ(usual.retry.base_s, 0.1);
+  EXPECT_DOUBLE_EQ(usual.retry.cap_s, 1);
+  EXPECT_DOUBLE_EQ(usual.client.connect_s, 3);
+  EXPECT_EQ(usual.client.slow_s, 10);
+  EXPECT_EQ(usual.client.slow_bytes_per_s, 16'384);
+}
+
+TEST_F(S3DriveTest, a_place_is_marked_once_and_by_its_drive) {
+  ASSERT_TRUE(opened(true));
+  EXPECT_EQ(other.objects.at("tier/drive"), kOwnMarkText);
+  EXPECT_THAT(other.asked,
+              ElementsAre("GET /pail/tier/drive", "PUT /pail/tier/drive", "GET /pail/tier/drive"));
+  EXPECT_THAT(other.writers, ElementsAre("0123456789abcdef-cold-0"));
+  EXPECT_THAT(other.signed_by, HasSubstr("Credential=ANY/"));
+  EXPECT_THAT(other.signed_by, HasSubstr("/us-east-1/s3/"));
+  other.asked.clear();
+  access.keys["pail"] = {"ITS", "secret", ""};
+  access.keys["tub"] = {"TUB", "secret", ""};
+  place.region = "eu-west-1";
+  const auto again = opened(true);
+  ASSERT_TRUE(again);
+  EXPECT_THAT(other.asked, ElementsAre("GET /pail/tier/drive"));
+  EXPECT_THAT(other.signed_by, HasSubstr("Credential=ITS/")) << "the bucket's own keys go first";
+  EXPECT_THAT(other.signed_by, HasSubstr("/eu-west-1/s3/"));
+  EXPECT_TRUE((*again)->is_remote());
+  const auto space = (*again)->space();
+  ASSERT_TRUE(space);
+  EXPECT_EQ(space->total_bytes + space->free_bytes, 0u) << "it is not known";
+}
+
+TEST_F(S3DriveTest, a_place_that_cannot_be_ours_is_refused_with_its_reason) {
+  EXPECT_EQ(refusal(false),
+            "this drive of the store is not there: GET pail/tier/drive: 404 NoSuchKey  | check the "
+            "address, or replace it with `orrery store repair`");
+  other.says = {{.status = 403, .code = "AccessDenied"}};
+  EXPECT_EQ(refusal(true),
+            "this drive of the store is not there: GET pail/tier/drive: 403 AccessDenied told | "
+            "make the bucket, and see that the keys may write to it");
+  other.says = {{.status = 404, .code = "NoSuchKey"}, {.status = 403, .code = "ReadOnly"}};
+  EXPECT_EQ(refusal(true),
+            "this drive of the store is not there: PUT pail/tier/drive: 403 ReadOnly told | "
+            "make the bucket, and see that the keys may write to it");
+  other.objects["tier/drive"] = "orrery-drive 1\nstore 0123456789abcdef\ndrive cold-1\n";
+  for (const bool make : {false, true}) {
+    EXPECT_EQ(refusal(make),
+              "this place belongs to another store, or to another drive of ours | give every drive "
+              "a bucket or a prefix of its own");
+  }
+  access.keys.clear();
+  access.keys["tub"] = {"TUB", "secret", ""};
+  other.asked.clear();
+  EXPECT_EQ(refusal(true),
+            "there are no keys for this object store | set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or give --s3-keys FILE");
+  EXPECT_THAT(other.asked, IsEmpty());
+}
+
+// A store that refuses us now, or has lost its bucket, is asked for the mark at the first call.
+TEST_F(S3DriveTest, a_mark_that_could_not_be_read_is_read_before_anything_else) {
+  other.says = {{.status = 404, .code = "NoSuchBucket"}};
+  const auto drive = opened(false);
+  ASSERT_TRUE(drive) << "it may come back";
+  other.asked.clear();
+  EXPECT_EQ(told((*drive)->list()), "busy: GET pail/tier/drive: 404 NoSuchKey ");
+  other.objects["tier/drive"] = "another's";
+  EXPECT_EQ(told((*drive)->remove("a.00.0")), "busy: the mark of the drive is another's");
+  other.objects["tier/drive"] = kOwnMarkText;
+  EXPECT_EQ(told((*drive)->remove("a.00.0")), "good");
+  EXPECT_EQ(told((*drive)->remove("b.00.0")), "good");
+  EXPECT_THAT(other.asked,
+              ElementsAre("GET /pail/tier/drive", "GET /pail/tier/drive", "GET /pail/tier/drive",
+                          "DELETE /pail/tier/a.00.0", "DELETE /pail/tier/b.00.0"));
+}
+
+TEST_F(S3DriveTest, an_answer_is_a_fault_of_its_kind) {
+  const auto drive = made();
+  const auto after = [&](int status, const std::string& code, net::HeaderList headers = {}) {
+    other.says = {{.status = status, .code = code, .headers = std::move(headers)}};
+    return told(drive->remove("x"));
+  };
+  EXPECT_EQ(after(507, "NoRoom"), "full: DELETE pail/tier/x: 507 NoRoom told");
+  EXPECT_EQ(after(508, "NoRoom"), "busy: DELETE pail/tier/x: 508 NoRoom told");
+  EXPECT_EQ(after(403, "QuotaExceeded"), "full: DELETE pail/tier/x: 403 QuotaExceeded told");
+  EXPECT_EQ(after(403, "AccessDenied"), "busy: DELETE pail/tier/x: 403 AccessDenied told");
+  EXPECT_EQ(after(404, "NoSuchBucket"), "busy: DELETE pail/tier/x: 404 NoSuchBucket told");
+  EXPECT_EQ(after(500, "InternalError"), "busy: DELETE pail/tier/x: 500 InternalError told");
+  EXPECT_EQ(after(404, "NoSuchKey"), "good");
+  EXPECT_EQ(told(drive->open("x")), "missing: HEAD pail/tier/x: 404  ");
+  auto file = drive->create("x");
+  ASSERT_TRUE(file);
+  other.says = {{.headers = {{"ETag", '"' + std::string(32, '0') + '"'}}}};
+  EXPECT_EQ(told((*file)->sync()),
+            "corrupt: PUT pail/tier/x: 200  the store's ETag is not the MD5 of what was sent");
+}
+
+TEST_F(S3DriveTest, a_file_is_sent_whole_and_once_when_it_is_synced) {
+  const auto drive = made();
+  auto file = drive->create("a.00.0");
+  ASSERT_TRUE(file);
+  const std::string_view pieces[] = {"one ", "", "two "};
+  ASSERT_TRUE((*file)->append(pieces));
+  const std::string_view last[] = {"three"};
+  ASSERT_TRUE((*file)->append(last));
+  EXPECT_THAT(other.asked, IsEmpty());
+  std::string bytes(3, '?');
+  EXPECT_EQ(told((*file)->read(0, bytes)), "failed: a file that is being written is not read");
+  ASSERT_TRUE((*file)->sync());
+  ASSERT_TRUE((*file)->sync());
+  EXPECT_THAT(other.asked, ElementsAre("PUT /pail/tier/a.00.0"));
+  EXPECT_EQ(other.objects.at("tier/a.00.0"), "one two three");
+  EXPECT_TRUE(std::filesystem::is_empty(spool)) << "the spooled file has no name";
+}
+
+TEST_F(S3DriveTest, a_file_is_read_by_ranges_that_end_where_it_does) {
+  const auto drive = made();
+  other.objects["tier/a.00.0"] = "0123456789";
+  const auto file = drive->open("a.00.0");
+  ASSERT_TRUE(file);
+  std::string bytes(3, '?');
+  EXPECT_EQ((*file)->read(4, bytes), 3u);
+  EXPECT_EQ(bytes, "456");
+  bytes.assign(20, '?');
+  EXPECT_EQ((*file)->read(8, bytes), 2u);
+  EXPECT_EQ(bytes.substr(0, 2), "89");
+  EXPECT_EQ((*file)->read(10, bytes), 0u);
+  EXPECT_EQ((*file)->read(0, std::span(bytes).first(1)), 1u);
+  EXPECT_THAT(other.asked, ElementsAre("HEAD /pail/tier/a.00.0", "GET /pail/tier/a.00.0 bytes=4-9",
+                                       "GET /pail/tier/a.00.0 bytes=0-9"));
+  const auto other_range = drive->open("a.00.0");
+  ASSERT_TRUE(other_range);
+  other.says = {{.status = 206, .code = "x", .headers = {{"Content-Range", "bytes 5-9/10"}}}};
+  EXPECT_EQ(told((*other_range)->read(2, bytes)),
+            "corrupt: GET pail/tier/a.00.0: 206  the answer is not the range asked for: 52 bytes, "
+            "bytes 5-9/10");
+}
+
+TEST_F(S3DriveTest, all_pages_of_a_list_are_names_below_the_prefix) {
+  const auto drive = made();
+  for (const char* name : {"a.00.0", "b.00.0", "c.00.0", "e.00.0"}) {
+    other.objects[std::string("tier/") + name] = "x";
+  }
+  other.objects["elsewhere/d.00.0"] = "x";
+  const auto names = drive->list();
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, ElementsAre("a.00.0", "b.00.0", "c.00.0", "e.00.0")) << "not the mark";
+  EXPECT_THAT(other.asked,
+              ElementsAre("GET /pail", "GET /pail after b.00.0", "GET /pail after drive"));
+}
+
+// Two calls at once have a client each, and each client writes by a name of its own.
+TEST_F(S3DriveTest, calls_at_once_have_clients_of_their_own) {
+  const auto drive = made();
+  auto a = drive->create("a.00.0");
+  auto b = drive->create("b.00.0");
+  ASSERT_TRUE(a && b);
+  other.writers.clear();
+  other.together = 2;
+  std::thread beside([&] { EXPECT_TRUE((*a)->sync()); });
+  EXPECT_TRUE((*b)->sync());
+  beside.join();
+  EXPECT_THAT(other.writers,
+              UnorderedElementsAre("0123456789abcdef-cold-0-1", "0123456789abcdef-cold-0-2"));
+  other.writers.clear();
+  auto c = drive->create("c.00.0");
+  ASSERT_TRUE(c && (*c)->sync());
+  EXPECT_EQ(other.writers.size(), 1u);
+  EXPECT_THAT(*other.writers.begin(), StartsWith("0123456789abcdef-cold-0-"));
+  EXPECT_NE(*other.writers.begin(), "0123456789abcdef-cold-0-3") << "one that is free is taken";
+}
+
+TEST_F(S3DriveTest, who_did_not_answer_is_not_asked_for_a_moment) {
+  place.endpoint = "http://127.0.0.1:1";  // nobody listens there
+  const auto drive = opened(false);
+  ASSERT_TRUE(drive);
+  EXPECT_THAT(told((*drive)->list()), StartsWith("busy: GET pail/tier/drive: 0  "));
+  EXPECT_EQ(told((*drive)->list()), "busy: http://127.0.0.1:1 did not answer a moment ago");
+  EXPECT_EQ(told((*drive)->remove("x")), "busy: http://127.0.0.1:1 did not answer a moment ago");
+}
+
+TEST_F(S3DriveTest, a_spool_that_takes_nothing_says_why) {
+  const auto drive = made();
+  auto file = drive->create("a.00.0");
+  ASSERT_TRUE(file);
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit was{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &was), 0);
+  const rlimit less{.rlim_cur = 100, .rlim_max = was.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &less), 0);
+  const std::string bytes(101, 'x');
+  const std::string_view pieces[] = {bytes};
+  const auto done = (*file)->append(pieces);
+  ::setrlimit(RLIMIT_FSIZE, &was);
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(told(done), "failed: cannot spool in " + spool + ": File too large");
+  std::filesystem::remove_all(spool);
+  EXPECT_EQ(told(drive->create("b.00.0")),
+            "failed: cannot spool in " + spool + ": No such file or directory");
+}
+
+}  // namespace
+}  // namespace orrery::drives::s3_drive_tests

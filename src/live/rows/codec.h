@@ -1,0 +1,46 @@
+// Records as bytes: numbered fields, so that a later version may add some and an older reader skips
+// what it does not know.
+//
+//   record   version (1 byte), fields
+//   field    tag (varint), length (varint), bytes
+// A number is 8 bytes, little-endian; a list is its field again and again; a record within a record
+// is a field of bytes. A field that holds nothing (0, "", false) is not written. Tags are never
+// given another meaning; kRecordVersion rises only where an old reader must not go on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace orrery::rows {
+
+inline constexpr std::uint8_t kRecordVersion = 1;
+
+class RecordWriter {
+ public:
+  RecordWriter() { bytes_ += static_cast<char>(kRecordVersion); }
+  void put(unsigned tag, std::string_view value);
+  void put(unsigned tag, std::uint64_t value);
+  void put_each(unsigned tag, std::string_view value);  // written even where it is empty
+  std::string finish() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+// Calls `take` for every field, in order. False where the bytes are not a record that we can read.
+using TakeField = std::function<void(unsigned tag, std::string_view value)>;
+bool read_record(std::string_view bytes, const TakeField& take);
+// 0 where the field is no number.
+std::uint64_t number_of(std::string_view field);
+
+// Two texts in one field.
+std::string pair_field(std::string_view first, std::string_view second);
+std::pair<std::string, std::string> pair_of(std::string_view field);
+
+// Most significant byte first, so that the order of the bytes is that of the numbers.
+std::string big_endian(std::uint64_t value);
+std::uint64_t from_big_endian(std::string_view bytes);
+
+}  // namespace orrery::rows

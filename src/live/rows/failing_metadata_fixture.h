@@ -1,0 +1,76 @@
+// Rows whose port fails at one chosen call, whichever it is: a get, a commit, a flush or a cursor.
+// A commit that fails so has changed nothing. And rows that another was quicker to change: so many
+// commits are not taken.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "live/rows/metadata.h"
+
+namespace orrery::rows {
+
+class FailingMetadata final : public Metadata {
+ public:
+  explicit FailingMetadata(Metadata& of) : of_(of) {}
+
+  // From now on the call of this number fails, the first being 0, and none after it.
+  void fail_at(int call, drives::PortFault kind = drives::PortFault::failed) {
+    left_ = call;
+    kind_ = kind;
+    failed_ = false;
+  }
+  bool has_failed() const { return failed_; }
+  // The next so many commits find that another came first.
+  void come_late(int times) { late_ = times; }
+  int still_late() const { return late_; }
+
+  drives::Outcome<std::optional<std::string>> get(std::string_view key) override {
+    if (fails()) return drives::fault(kind_, "the rows say no");
+    return of_.get(key);
+  }
+  drives::Outcome<bool> commit(const Commit& commit) override {
+    if (fails()) return drives::fault(kind_, "the rows say no");
+    if (late_ > 0) return --late_, false;
+    return of_.commit(commit);
+  }
+  drives::Outcome<void> flush() override {
+    if (fails()) return drives::fault(kind_, "the rows say no");
+    return of_.flush();
+  }
+  std::unique_ptr<Cursor> cursor() override {
+    if (fails()) return std::make_unique<NoCursor>(kind_);
+    return of_.cursor();
+  }
+
+ private:
+  class NoCursor final : public Cursor {
+   public:
+    explicit NoCursor(drives::PortFault kind) : kind_(kind) {}
+    void seek(std::string_view) override {}
+    void next() override {}
+    bool valid() const override { return false; }
+    std::string_view key() const override { return {}; }
+    std::string_view value() const override { return {}; }
+    drives::Outcome<void> state() const override { return drives::fault(kind_, "the rows say no"); }
+
+   private:
+    drives::PortFault kind_;
+  };
+
+  bool fails() {
+    if (left_ < 0 || left_-- > 0) return false;
+    failed_ = true;
+    return true;
+  }
+
+  Metadata& of_;
+  int left_ = -1;
+  drives::PortFault kind_ = drives::PortFault::failed;
+  bool failed_ = false;
+  int late_ = 0;
+};
+
+}  // namespace orrery::rows

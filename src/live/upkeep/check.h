@@ -1,0 +1,36 @@
+// The whole store held against its own rows, by reading alone: rows of every kind, every shard, and
+// every file of the drives.
+//
+// Metadata that cannot be read in part do not end it: what lies behind the damage is not known, and
+// that is said. A drive that is away says nothing of what it holds, so an object that needs it is
+// neither lost nor sound.
+#pragma once
+
+#include "live/upkeep/mend.h"
+
+namespace orrery::upkeep {
+
+struct StoreCheck {
+  std::uint64_t buckets = 0;
+  std::uint64_t versions = 0;
+  std::uint64_t blobs = 0;
+  std::uint64_t bytes = 0;  // of objects
+  std::uint64_t damaged_shards = 0;
+  std::uint64_t lost_blobs = 0;           // cannot be read
+  std::uint64_t away_blobs = 0;           // cannot be read until a drive is back
+  std::uint64_t unreferenced = 0;         // blobs that no version, part or upload names
+  std::uint64_t orphans = 0;              // shard files that no row names
+  std::uint64_t aside = 0;                // files set aside, which is nothing wrong
+  std::uint64_t unreadable = 0;           // places where the metadata could not be read
+  std::vector<std::string> faults = {};   // the first hundred, in words
+  std::vector<std::string> objects = {};  // "lost: BUCKET/KEY", and damaged or away: all of them
+  std::vector<std::string> actions = {};  // what a repair would do, each in words
+  bool clean() const {
+    return damaged_shards == 0 && lost_blobs == 0 && away_blobs == 0 && unreferenced == 0 &&
+           orphans == 0 && unreadable == 0 && faults.empty();
+  }
+};
+// Reads every block where `deep`; else only looks whether the files are there.
+store::Answer<StoreCheck> check_store(store::Store& store, bool deep);
+
+}  // namespace orrery::upkeep

@@ -1,0 +1,105 @@
+// The tiers of a store as the lifecycle policy meets them (storage/lifecycle_port.h): items are
+// versions of objects, places are tiers.
+//
+// A copy in another tier is further blobs that the version names (records.h, TierCopy), so a move
+// is four commits and a reader sees none of them:
+//   copy     the bytes are read (every block checked), written to blobs in the other tier and
+//            synced; a commit adds the copy to the version. Reads go on as before.
+//   verify   the copy is read back from its drives and its MD5 (of large parts: the CRC in their
+//            ETag) held against the version's, part by part; only then does it count. A copy in a
+//            faster tier is read from then on.
+//   switch   in the commit of the removal: the version's own extents are those of the next copy.
+//   remove   the old blobs go to the garbage; readers that have them open keep them.
+// A crash between two leaves a version with two copies; what the rules want is asked for anew.
+//
+// What is wanted. An object lies where its storage class says, or where a rule of its bucket has
+// moved it (lifecycle.h), and also in the fast tier while it was read within `promote_ms` or is
+// restored. A checkpoint is the objects of one bucket that carry the same tags run and step
+// (kRunTag); it is whole once as many are there as kPartsTag says, moves and goes as one, and is
+// kept by the policy's rules of the tiers (newest, window, milestones) instead. Where no tier has
+// such a rule, its objects are as any others.
+// Nothing is remembered over a restart: a copy that nobody of this run has read is read again.
+#pragma once
+
+#include <map>
+
+#include "layers/storage/lifecycle_port.h"
+#include "live/store/store.h"
+#include "live/upkeep/lifecycle.h"
+
+namespace orrery::upkeep {
+
+inline constexpr std::string_view kRunTag = "orrery-run";
+inline constexpr std::string_view kStepTag = "orrery-step";
+inline constexpr std::string_view kPartsTag = "orrery-parts";  // how many objects; none: one
+inline constexpr std::string_view kRoleTag = "orrery-role";    // "checkpoint", "milestone", ...
+
+// What an action says that met an object which was put or removed since the look: nothing failed.
+inline constexpr std::string_view kChangedMeanwhile = "it was changed meanwhile";
+
+struct MoveSetting {
+  rows::TimeMs day_ms = store::kDayMs;
+  std::string fast_tier = "hot";   // to which what is read or restored is brought
+  rows::TimeMs promote_ms = 0;     // for so long after a read; 0: never
+  bool keeps_checkpoints = false;  // some tier has a rule for them
+  rows::TimeMs stale_ms =
+      6LL * 3600 * 1000;  // a checkpoint that is not whole after so long is left over
+  std::function<bool()> stop = [] { return false; };
+};
+
+class TierPlaces final : public storage::LifecyclePort {
+ public:
+  TierPlaces(store::Store& store, MoveSetting setting)
+      : store_(store), setting_(std::move(setting)) {}
+
+  Result<storage::LifecycleLook> look() override;
+  Result<storage::LifecycleOutcome> act(const storage::LifecycleAction& action) override;
+  Seconds now() const override;
+
+  std::uint64_t bytes_moved() const { return bytes_moved_; }
+
+ private:
+  // An object of an item, as the last look saw it.
+  struct Member {
+    std::string bucket;
+    std::string key;
+    std::string version_id;
+    std::uint64_t stamp = 0;
+    std::string wanted_class = {};  // of a rule that moves it
+  };
+  using Members = std::vector<Member>;
+  struct Gathered {
+    storage::ItemView view;
+    Members members = {};
+    std::vector<rows::Version> versions = {};
+    std::uint64_t parts = 1;
+    rows::TimeMs last_ms = 0;
+  };
+
+  store::Answer<void> take(const rows::Bucket& bucket, const std::vector<LifecycleRule>& rules,
+                           const std::string& key, const VersionPlace& place,
+                           std::map<std::string, Gathered>& found);
+  std::vector<std::string> wanted_tiers(const Member& member, const rows::Version& version) const;
+  std::vector<storage::CopyView> copies_of(const Gathered& item) const;
+  store::Answer<std::vector<rows::Version>> current(const Members& members);
+  store::Answer<void> check_needs(const storage::LifecycleAction& action);
+
+  store::Answer<storage::LifecycleOutcome> verify(const storage::LifecycleAction& action);
+  store::Answer<storage::LifecycleOutcome> copy(const storage::LifecycleAction& action);
+  store::Answer<storage::LifecycleOutcome> remove(const storage::LifecycleAction& action);
+  store::Answer<void> copy_member(const Member& member, const rows::Version& version,
+                                  const std::string& from, const std::string& to);
+  store::Answer<void> mark_checked(const Member& member, const std::string& tier);
+  store::Answer<void> drop_copy(const Member& member, const std::string& tier, bool may_go);
+
+  store::Store& store_;
+  MoveSetting setting_;
+  std::map<std::string, Members> items_;
+  std::uint64_t bytes_moved_ = 0;
+};
+
+// The places of a policy for these tiers, the fastest first; all are durable and none is written
+// to by others: what is put is complete when it is seen.
+std::vector<storage::KeepPlace> places_of(const std::vector<store::Tier>& tiers);
+
+}  // namespace orrery::upkeep

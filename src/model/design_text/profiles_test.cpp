@@ -1,0 +1,82 @@
+#include "model/design_text/profiles.h"
+
+#include <gtest/gtest.h>
+
+#include "model/design/catalog_fixture.h"
+#include "model/design_text/edit.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/write_design.h"
+
+namespace orrery::design_text {
+namespace {
+
+std::string text_with(const std::string& entry) {
+  return "orrery: 1\nname: a\nsite: { region: usa }\n"
+         "fleet: [{ name: f, node: dgx-h100, count: 2 }]\nstorage:\n  - " +
+         entry + "\n";
+}
+
+design::StorageTier read_tier(const std::string& entry) {
+  const auto read = read_design(text_with(entry), design::catalog());
+  EXPECT_TRUE(read) << (read ? "" : design::to_text(read.error()));
+  return read ? read->storage.at(0) : design::StorageTier{};
+}
+
+TEST(profiles, stand_where_the_entry_says_nothing) {
+  const design::StorageTier t = read_tier("{ profile: archive }");
+  EXPECT_EQ(t.tier, design::Tier::cold);
+  EXPECT_EQ(t.kind, design::TierKind::object);
+  EXPECT_EQ(t.device, "hdd-hamr32");
+  EXPECT_EQ(t.protection, (design::Protection{.data = 17, .parity = 3}));
+  EXPECT_TRUE(t.encrypted);
+  EXPECT_EQ(t.label(), "cold");
+  EXPECT_EQ(profile_text(t, design::catalog()), "archive");
+}
+
+TEST(profiles, yield_to_what_is_written) {
+  const design::StorageTier t = read_tier(
+      "{ profile: archive, encrypted: false, device: hdd-cmr24, protection: { data: 8, parity: 3 },"
+      " server_network: 12.5 GB/s }");
+  EXPECT_FALSE(t.encrypted);
+  EXPECT_EQ(t.device, "hdd-cmr24");
+  EXPECT_EQ(t.protection->data, 8);
+  // 100 Gb/s in other words is no difference.
+  EXPECT_EQ(profile_text(t, design::catalog()), "archive, but for device, protection, encrypted");
+}
+
+// A default that is written stays written: without it the profile would come back.
+TEST(profiles, survive_writing_and_reading) {
+  for (const char* entry : {"{ profile: archive, encrypted: false, versioned: false }",
+                            "{ profile: live-training, policy: lru, metadata: {}, name: mine }",
+                            "{ profile: kv-cache, servers: 3, capacity: 1 PB }"}) {
+    const auto first = read_design(text_with(entry), design::catalog());
+    ASSERT_TRUE(first);
+    const std::string written = write_design(*first);
+    const auto again = read_design(written, design::catalog());
+    ASSERT_TRUE(again) << written << design::to_text(again.error());
+    EXPECT_EQ(*again, *first) << written;
+    EXPECT_EQ(write_design(*again), written);
+  }
+}
+
+// An edit of a field that the profile sets goes into the entry, beside the profile.
+TEST(profiles, can_be_overridden_by_an_edit) {
+  const auto edited = edit_text(text_with("{ profile: archive }"),
+                                {"storage[0].devices_per_server", "36"}, design::catalog());
+  ASSERT_TRUE(edited);
+  const auto read = read_design(edited->text, design::catalog());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->storage[0].devices_per_server, 36);
+  EXPECT_EQ(read->storage[0].profile, "archive");
+}
+
+TEST(profiles, that_nobody_knows_are_refused_with_the_nearest) {
+  const auto read = read_design(text_with("{ profile: archve }"), design::catalog());
+  ASSERT_FALSE(read);
+  ASSERT_EQ(read.error().size(), 1U) << "and nothing else";
+  EXPECT_EQ(read.error()[0].code, "design.unknown-part");
+  EXPECT_NE(design::to_text(read.error()).find("archive"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::design_text

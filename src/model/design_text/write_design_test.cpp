@@ -1,0 +1,133 @@
+// Writing: every template reads back as it was, and the digest is of what a design says.
+#include "model/design_text/write_design.h"
+
+#include <gtest/gtest.h>
+
+#include "model/design/catalog_fixture.h"
+#include "model/design/design.h"
+#include "model/design/goals.h"
+#include "model/design_text/read_design.h"
+#include "model/design_text/templates.h"
+
+namespace orrery::design_text {
+namespace {
+
+design::Design read(std::string_view text) {
+  auto d = read_design(text, design::catalog(), {.file = "test.yaml"});
+  EXPECT_TRUE(d) << design::to_text(d.error()) << text;
+  return d ? *std::move(d) : design::Design{};
+}
+
+TEST(Templates, are_all_there) {
+  for (const char* name :
+       {"superpod-a100", "superpod-h100", "superpod-h200", "superpod-b200", "superpod-b300",
+        "superpod-gb200", "single-node", "small-lab", "inference-pod", "cloud-rental", "av-vision",
+        "chatbot-zones", "recommender", "fraud-cpu", "medical-imaging"}) {
+    const auto found = find_template(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_FALSE(found->summary.empty()) << name;
+  }
+  EXPECT_FALSE(find_template("superpod"));
+}
+
+TEST(WriteDesign, reads_back_every_template) {
+  for (const Template& t : templates()) {
+    const design::Design first = read(t.text);
+    const std::string text = write_design(first);
+    const design::Design second = read(text);
+    EXPECT_TRUE(first == second) << t.name << '\n' << text;
+    EXPECT_EQ(text, write_design(second)) << t.name;
+    EXPECT_EQ(design_digest(first), design_digest(second)) << t.name;
+  }
+}
+
+TEST(WriteDesign, digest_is_of_what_is_said) {
+  const std::string_view one =
+      "orrery: 1\nname: a\nsite: { region: usa, power: 2 MW }\n"
+      "fleet: [{ name: a, node: dgx-h100, count: 4 }]\n";
+  const std::string_view same =
+      "# A comment.\nfleet:\n  - { count: 4, node: dgx-h100, name: a, spares: 0 }\n"
+      "name: a\nsite: { power: 2000 kW, region: usa }\norrery: 1\n";
+  const std::string_view other =
+      "orrery: 1\nname: a\nsite: { region: usa, power: 2 MW }\n"
+      "fleet: [{ name: a, node: dgx-h100, count: 5 }]\n";
+  EXPECT_EQ(design_digest(read(one)), design_digest(read(same)));
+  EXPECT_NE(design_digest(read(one)), design_digest(read(other)));
+}
+
+TEST(WriteDesign, quotes_what_yaml_would_misread) {
+  design::Design d = read(
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: 4 "
+      "}]\n");
+  for (const char* text :
+       {"null", "~",  "a: b", "#x", "- x", "\"q\"", "two\nlines", " blank", "ä", "0777",
+        "true", "[x", "*a",   "&a", "%x",  "@x",    "---",        "x #y",   "'", "\\"}) {
+    d.description = text;
+    EXPECT_EQ(read(write_design(d)).description, text) << write_design(d);
+  }
+}
+
+TEST(WriteDesign, keeps_what_differs_from_a_default) {
+  design::Design d = read(
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, count: 4 "
+      "}]\n");
+  d.fabric.compute.roce.pfc = false;
+  d.sites[0].supply_c = 0;
+  d.economics.colocation = usd(150) / kilowatts(1) / months(1);
+  d.workloads.push_back(
+      {.terms = {},
+       .task =
+           design::Jobs{.rate = PerSecond(20.0 / 3600), .mean_duration = hours(3), .sizes = {}}});
+  d.workloads.push_back({.terms = {.priority = -3},
+                         .task = design::Train{.model = "llama-3-8b",
+                                               .tokens = 1.5e13,
+                                               .batch = 8,
+                                               .layout = design::Layout{},
+                                               .checkpoint = design::Checkpoint{.to = {}}}});
+  const std::string text = write_design(d);
+  EXPECT_TRUE(read(text) == d) << text;
+  EXPECT_NE(text.find("colocation: 150 USD/kW/month"), std::string::npos) << text;
+  EXPECT_NE(text.find("tokens: 15T"), std::string::npos) << text;
+  EXPECT_NE(text.find("rate: 20 /h"), std::string::npos) << text;
+}
+
+TEST(WriteDesign, a_section_on_one_line_reads_back) {
+  const design::Network network{.topology = design::NamedTopology::fat_tree,
+                                .switch_part = "sn5600",
+                                .routing = catalog::RoutingKind::adaptive,
+                                .roce = {.pfc = true, .ecn = false}};
+  EXPECT_EQ(
+      section_text(network),
+      "{ topology: fat-tree, switch: sn5600, routing: adaptive, roce: { pfc: true, ecn: false "
+      "} }");
+  const design::Checkpoint checkpoint{.to = {"node-nvme", "hot"},
+                                      .keep = {{"hot", 3}, {"cold", {}}}};
+  EXPECT_EQ(section_text(checkpoint),
+            "{ to: [node-nvme, hot], keep: { hot: 3, cold: milestones } }");
+  const design::Zone zone{.site = "a, b", .share = 0.5};
+  EXPECT_EQ(section_text(zone), "{ site: \"a, b\", share: 0.5 }");
+  EXPECT_EQ(section_text(design::Network{}), "{}");
+  design::Design d = read(
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, "
+      "count: 4 }]\nfabric:\n  storage: " +
+      section_text(network) + "\n");
+  EXPECT_TRUE(d.fabric.storage == network);
+}
+
+TEST(Goals, read_back_as_they_were) {
+  for (const design::GoalMetric& m : design::goal_metrics()) {
+    const std::string text =
+        std::string(m.name) + " <= 0.3" + (m.unit.empty() ? "" : " " + std::string(m.unit));
+    const auto goal = design::parse_goal(text);
+    ASSERT_TRUE(goal) << text << goal.error().what;
+    EXPECT_TRUE(design::parse_goal(design::to_text(*goal)) == *goal) << design::to_text(*goal);
+  }
+  EXPECT_EQ(design::parse_goal("goodput >= 90 %")->bound, 0.9);
+  EXPECT_EQ(design::parse_goal("goodput = 0.9").error().code, "goal.syntax");
+  EXPECT_EQ(design::parse_goal("goodput >= 0.9 s").error().code, "goal.unit");
+  EXPECT_EQ(design::parse_goal("cost <= 12").error().code, "goal.unit");
+  EXPECT_EQ(design::parse_goal("goodptu >= 0.9").error().fix, "did you mean `goodput`?");
+}
+
+}  // namespace
+}  // namespace orrery::design_text

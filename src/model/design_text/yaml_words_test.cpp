@@ -1,0 +1,178 @@
+// YAML as it is read: the tree with its places, what is refused and in which words, and each limit
+// on both sides.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/design_text/yaml_tree.h"
+
+namespace orrery::design_text::yaml_words_tests {
+namespace {
+
+using testing::StartsWith;
+
+// The tree as one line, each value with its place; or what was said.
+std::string shown(const YamlNode& n) {
+  const std::string at = '@' + std::to_string(n.mark.line) + ':' + std::to_string(n.mark.column);
+  switch (n.kind) {
+    case YamlNode::Kind::null:
+      return '~' + at;
+    case YamlNode::Kind::scalar:
+      return (n.quoted ? '"' + n.text + '"' : n.text) + at;
+    case YamlNode::Kind::list: {
+      std::string out = "[";
+      for (const YamlNode& item : n.items) out += (out.size() > 1 ? ", " : "") + shown(item);
+      return out + ']' + at;
+    }
+    case YamlNode::Kind::map: {
+      std::string out = "{";
+      for (std::size_t i = 0; i < n.items.size(); ++i) {
+        out += (i > 0 ? ", " : "") + n.keys[i].text + '@' + std::to_string(n.keys[i].mark.line) +
+               ':' + std::to_string(n.keys[i].mark.column) + ": " + shown(n.items[i]);
+      }
+      return out + '}' + at;
+    }
+  }
+  return "";
+}
+
+std::string said(const Diagnostics& faults) {
+  std::string out;
+  for (const Diagnostic& d : faults) {
+    EXPECT_EQ(d.place.file, "f.yaml");
+    out += (out.empty() ? "" : "\n") + std::to_string(d.place.line) + ':' +
+           std::to_string(d.place.column) + ' ' + d.code + ": " + d.what + " | " + d.why + " | " +
+           d.fix;
+  }
+  return out;
+}
+
+std::string read(std::string_view text) {
+  Diagnostics faults;
+  const auto tree = parse_yaml(text, "f.yaml", faults);
+  EXPECT_EQ(!tree, !faults.empty()) << text;
+  return tree ? shown(*tree) : said(faults);
+}
+
+TEST(YamlWords, everything_knows_where_it_stands) {
+  EXPECT_EQ(read("a: 1\nb:\n  - x\n  - \"y\"\nc: {d: [], e: }\n"),
+            "{a@1:1: 1@1:4, b@2:1: [x@3:5, \"y\"@4:5]@3:3, c@5:1: {d@5:5: []@5:8, e@5:12: "
+            "~@5:15}@5:4}@1:1");
+  EXPECT_EQ(read("\xef\xbb\xbf"
+                 "a: 0777\n"),
+            "{a@1:1: 0777@1:4}@1:1")
+      << "a mark of the order";
+  EXPECT_EQ(read("a: &x [1, 2]\nb: *x\n"),
+            "{a@1:1: [1@1:8, 2@1:11]@1:4, b@2:1: [1@1:8, 2@1:11]@2:4}@1:1");
+  EXPECT_EQ(read("a: '#'\nb: \"[[\" # [\nc: it's\n"),
+            "{a@1:1: \"#\"@1:4, b@2:1: \"[[\"@2:4, c@3:1: it's@3:4}@1:1");
+}
+
+TEST(YamlWords, a_key_that_is_given_twice_keeps_its_first_value) {
+  Diagnostics faults;
+  const auto tree = parse_yaml("a: 1\nb: {c: 2, c: [3]}\na: 4\nd: 5\n", "f.yaml", faults);
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(shown(*tree), "{a@1:1: 1@1:4, b@2:1: {c@2:5: 2@2:8}@2:4, d@4:1: 5@4:4}@1:1");
+  EXPECT_EQ(said(faults),
+            "2:11 yaml.duplicate-key: `c` is given twice | the first one is at line 2, column 5; "
+            "which of them counts is not clear | keep one of them\n"
+            "3:1 yaml.duplicate-key: `a` is given twice | the first one is at line 1, column 1; "
+            "which of them counts is not clear | keep one of them");
+}
+
+TEST(YamlWords, what_is_no_plain_text_is_refused_at_its_place) {
+  EXPECT_EQ(read("a: b\nc: \x02\n"),
+            "2:4 file.control-character: the file has a control character | a design is plain text "
+            "| remove it, or save the file as plain text");
+  EXPECT_EQ(read("a: \x7f\n").substr(0, 27), "1:4 file.control-character:");
+  EXPECT_EQ(read("a: \x1f\n").substr(0, 27), "1:4 file.control-character:");
+  EXPECT_EQ(read("a: \xc3\xbc\x01\n").substr(0, 27), "1:5 file.control-character:")
+      << "two bytes are one column";
+  EXPECT_EQ(read("a:\tb\r\n"), "{a@1:1: b@1:4}@1:1") << "behind a value tabs and returns are fine";
+  EXPECT_EQ(read("a:\n \tb: 1\n"),
+            "2:2 yaml.tab: a tab indents this line | YAML indents with blanks only | replace the "
+            "tab by blanks");
+  EXPECT_EQ(read("a: \xff\n"),
+            "0:0 file.not-utf8: the file is not valid UTF-8 | it may be binary, or in an older "
+            "encoding | save it as UTF-8");
+}
+
+TEST(YamlWords, what_a_design_never_needs_is_refused_with_its_reason) {
+  EXPECT_EQ(
+      read("a: 1\n---\nb: 2\n"),
+      "2:1 yaml.documents: a second document starts here | one file is one design | put it in "
+      "a file of its own, or remove the `---`");
+  EXPECT_EQ(read("---\na: 1\n"), "{a@2:1: 1@2:4}@2:1");
+  const std::string tag =
+      " yaml.tag: a YAML tag stands here | types follow from the keys | remove "
+      "the tag";
+  EXPECT_EQ(read("a: !!str b\n"), "1:4" + tag);
+  EXPECT_EQ(read("a: !x [b]\n"), "1:4" + tag);
+  EXPECT_EQ(read("a: !x {b: 1}\n"), "1:4" + tag);
+  EXPECT_EQ(
+      read("a: &a [*a]\n"),
+      "1:8 yaml.alias: an alias stands inside the value it names | it would never end | write "
+      "the value out");
+  EXPECT_EQ(read("a: \"x\\_y\"\n"),
+            "1:4 yaml.escape: an escape in this text is not understood | `\\_` and `\\N` are not | "
+            "write the character itself");
+  EXPECT_EQ(read("[a, b]: 1\n"),
+            "1:1 yaml.key: a key must be a plain word |  | write `key: value`");
+  EXPECT_THAT(read("a: [1\nb: 2\n"), testing::HasSubstr(" yaml.syntax: this is not YAML: "));
+  EXPECT_THAT(read("a: [1\nb: 2\n"),
+              testing::HasSubstr(" |  | check indentation, colons and brackets around here"));
+}
+
+TEST(YamlWords, brackets_are_32_deep_at_most) {
+  const auto nested = [](std::size_t depth, char open, char close) {
+    return std::string(depth, open) + std::string(depth, close) + '\n';
+  };
+  const std::string too_deep =
+      " yaml.too-deep: values are nested more than 32 deep | a design needs 7 levels | ";
+  // The file itself is one level.
+  EXPECT_THAT(read("a: " + nested(31, '[', ']')), StartsWith("{a@1:1: [["));
+  EXPECT_EQ(read("a: " + nested(32, '[', ']')), "1:35" + too_deep + "check the indentation");
+  EXPECT_EQ(read("a: " + nested(33, '[', ']')), "1:36" + too_deep + "check the brackets");
+  EXPECT_EQ(read("a: " + nested(33, '{', '}')), "1:36" + too_deep + "check the brackets");
+  std::string stairs;
+  for (std::size_t i = 0; i < 33; ++i) stairs += std::string(i, ' ') + "a:\n";
+  EXPECT_EQ(read(stairs + std::string(33, ' ') + "1\n"),
+            "32:32" + too_deep + "check the indentation");
+  stairs.clear();
+  for (std::size_t i = 0; i < 31; ++i) stairs += std::string(i, ' ') + "a:\n";
+  EXPECT_THAT(read(stairs + std::string(31, ' ') + "1\n"), StartsWith("{a@1:1: {a@2:2: "));
+  // Brackets in texts and comments are none, nor are those that were closed.
+  const std::string open(40, '[');
+  EXPECT_EQ(read("a: '" + open + "'\n"), "{a@1:1: \"" + open + "\"@1:4}@1:1");
+  EXPECT_EQ(read("a: \"\\\"" + open + "\"\n"), "{a@1:1: \"\"" + open + "\"@1:4}@1:1");
+  EXPECT_EQ(read("a: 1 # " + open + "\n"), "{a@1:1: 1@1:4}@1:1");
+  EXPECT_EQ(read("# " + open + "\na: 1\n"), "{a@2:1: 1@2:4}@2:1");
+  std::string many = "a: [";
+  for (int i = 0; i < 40; ++i) many += "[], ";
+  EXPECT_THAT(read(many + "1]\n"), StartsWith("{a@1:1: [[]@1:5, "));
+  EXPECT_EQ(read("a: it's [" + open + "\n").substr(0, 19), "1:41 yaml.too-deep:")
+      << "a quote inside a word begins no text";
+}
+
+// Of 50,000 values the file is one and its list another.
+TEST(YamlWords, values_and_bytes_are_counted) {
+  const auto list = [](int values) {
+    std::string text = "a: [0";
+    for (int i = 1; i < values; ++i) text += ",0";
+    return text + "]\n";
+  };
+  Diagnostics faults;
+  EXPECT_TRUE(parse_yaml(list(49'997), "f.yaml", faults));
+  EXPECT_THAT(read(list(49'998)),
+              testing::EndsWith("yaml.too-many-values: the file has more than 50,000 values | "
+                                "aliases count as often as they are used | split the design, or "
+                                "use counts"));
+  std::string large = "a: 1\n#";
+  large.resize(std::size_t{1} << 20, 'x');
+  EXPECT_EQ(read(large), "{a@1:1: 1@1:4}@1:1");
+  EXPECT_EQ(read(large + 'x'),
+            "0:0 file.too-large: the file is larger than 1 MiB | no design needs that much | check "
+            "that this is a design file");
+}
+
+}  // namespace
+}  // namespace orrery::design_text::yaml_words_tests

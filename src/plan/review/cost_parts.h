@@ -1,0 +1,29 @@
+// The lines and fees that view_cost adds up.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "plan/review/cost_view.h"
+
+namespace orrery::review {
+
+catalog::BillLine fleet_line(const machine::Fleet& fleet);
+// nullopt for a rented tier and for drives that come with their nodes.
+std::optional<catalog::BillLine> tier_line(const machine::Tier& tier,
+                                           const catalog::Catalog& catalog);
+// Servers of a tier's metadata service; nullopt where it has none of its own.
+std::optional<catalog::BillLine> metadata_line(const machine::Tier& tier,
+                                               const catalog::Catalog& catalog);
+// `used` has an entry a tier.
+std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
+                                     const std::vector<Bytes>& used,
+                                     const catalog::Catalog& catalog);
+// What the market asks for a reservation of one to three years: its list prices less the usual
+// discounts, from the longest term of the cheapest to the shortest of the middle.
+std::optional<cost::MarketPrice> contract_price(const cost::MarketPrice& list,
+                                                const catalog::Catalog& catalog);
+double reserved_discount(const design::Rent& rent, const catalog::Catalog& catalog);
+Usd egress_of(const design::Design& design, const catalog::Catalog& catalog);
+
+}  // namespace orrery::review

@@ -1,0 +1,83 @@
+// A site with everything that stands in it: power, racks, cooling, PUE, what fits, carbon,
+// schedule.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/catalog/catalog.h"
+#include "layers/facility/cdu.h"
+#include "layers/facility/energy.h"
+#include "layers/facility/hours.h"
+#include "layers/facility/node_power.h"
+#include "layers/facility/power_chain.h"
+#include "layers/facility/pue.h"
+#include "layers/facility/rack.h"
+#include "layers/facility/schedule.h"
+#include "layers/facility/site_budget.h"
+#include "layers/facility/swing.h"
+#include "model/design/design.h"
+#include "model/machine/machine.h"
+#include "plan/review/train_view.h"
+
+namespace orrery::review {
+
+// An owned fleet in its hall. Rented ones draw somebody else's power.
+struct FleetPower {
+  const machine::Fleet* fleet = nullptr;
+  facility::NodePower node;
+  facility::PhaseShares shares;  // of the wall time, over all that runs on it
+  std::vector<catalog::PowerPhase> phases;
+  Watts mean;  // of one node in service
+  Watts all;   // of all nodes, spares idle
+  facility::RackFit rack;
+  int racks = 0;
+  std::optional<facility::Swing> swing;
+};
+
+struct SiteView {
+  const design::Site* site = nullptr;
+  std::string path;
+  const catalog::GridRegion* region = nullptr;
+  const catalog::CoolingMethod* cooling = nullptr;
+  std::vector<FleetPower> fleets;
+  Watts fleet_nameplate;
+  Watts fabric;
+  Watts storage;
+  Watts it_nameplate;
+  Watts it_mean;
+  int racks = 0;
+  facility::ChainResult chain;
+  std::optional<facility::PueBreakdown> breakdown;  // none where the design gives the PUE
+  facility::PueRange pue;
+  facility::Hours hours;                        // empty where the site names none
+  const catalog::SiteHours* weather = nullptr;  // the file that they are of
+  Watts draw_peak;                              // nameplate times PUE: what the contract must cover
+  Watts draw_mean;
+  std::optional<facility::SiteBudget>
+      budget;                    // of the largest fleet, where the site's power is given
+  std::size_t budget_fleet = 0;  // its index in `fleets`
+  std::optional<facility::CduPlan> cdu;
+  facility::Footprint year;
+  std::optional<facility::BuildSchedule> schedule;
+
+  bool has_machines() const { return !fleets.empty(); }
+};
+
+struct SiteContext {
+  const machine::Machine& machine;
+  const machine::Ledger& ledger;
+  const std::vector<TrainView>& trains;
+  // Views of a design whose build schedule is the same, so that it is not drawn again.
+  const std::vector<SiteView>* earlier = nullptr;
+};
+
+// Of its nameplate, what it draws on average.
+inline double load_share(const SiteView& v) {
+  return v.it_nameplate > Watts(0) ? std::min(1.0, v.it_mean / v.it_nameplate) : 1;
+}
+
+std::vector<SiteView> view_sites(const SiteContext& context);
+
+}  // namespace orrery::review

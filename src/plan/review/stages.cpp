@@ -1,0 +1,53 @@
+#include "plan/review/stages.h"
+
+#include <algorithm>
+
+#include "model/jobs/build_machine.h"
+#include "model/jobs/tier_asks.h"
+#include "plan/review/ledger_view.h"
+
+namespace orrery::review {
+namespace {
+
+// What data sets, kept checkpoints, event streams, stages and indexes occupy on each tier.
+std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
+  std::vector<Bytes> used(m.tiers.size());
+  const auto add = [&](const machine::TierAsk& ask) {
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (m.tiers[i].label == ask.tier) used[i] += ask.demand.capacity;
+    }
+  };
+  for (const TrainView& t : trains) {
+    if (t.feasible()) std::ranges::for_each(jobs::asks_of(t, m), add);
+  }
+  std::ranges::for_each(jobs::asks_of_pipeline(m), add);
+  std::ranges::for_each(jobs::asks_of_indexes(m), add);
+  return used;
+}
+
+}  // namespace
+
+Review run_stages(design::Design design, const machine::Models& models, const Review* same_steps) {
+  Review r;
+  r.machine =
+      std::make_shared<const machine::Machine>(jobs::build_machine(std::move(design), models));
+  const machine::Machine& m = *r.machine;
+  r.ledger = m.ledger;
+  r.serves = view_serves(m, same_steps ? &same_steps->serves : nullptr);
+  book_services(r.ledger, m, r.serves);
+  r.trains = view_trains(m, r.ledger, same_steps ? &same_steps->trains : nullptr);
+  r.used = use_of_tiers(m, r.trains);
+  book_trains(r.ledger, m, r.trains);
+  r.jobs = view_jobs(m, r.ledger);
+  book_jobs(r.ledger, m, r.jobs);
+  r.batches = view_batches(m, r.ledger);
+  book_batches(r.ledger, m, r.batches);
+  r.mig = view_mig(m);
+  r.pipeline = view_pipeline(m, r.trains, r.serves, r.batches);
+  r.sites = view_sites({m, r.ledger, r.trains, same_steps ? &same_steps->sites : nullptr});
+  settle_availability(r.serves, m, r.sites);
+  r.cost = view_cost({m, r.ledger, r.trains, r.used, r.sites});
+  return r;
+}
+
+}  // namespace orrery::review

@@ -1,0 +1,62 @@
+// The design review: joins the layers in closed form and says what holds, what binds, what breaks.
+//
+//   design -> fleets -> networks -> training and serving -> checkpoints and failures -> power ->
+//   money
+// Each stage takes what the earlier ones found, so that a change in one layer moves the
+// figures of the others: a slower disk lengthens the stall, the stall lowers goodput, goodput
+// raises the price of a useful hour.
+//
+// A review shares its machine, which nobody changes; views point into the machine and its design,
+// never into one another, so a review can be copied and outlives what it was made from. The Models
+// behind the machine must outlive it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/machine/machine.h"
+#include "plan/review/cost_view.h"
+#include "plan/review/pipeline_view.h"
+#include "plan/review/serve_view.h"
+#include "plan/review/site_view.h"
+#include "plan/review/train_view.h"
+#include "plan/review/work_view.h"
+
+namespace orrery::review {
+
+struct Review {
+  std::shared_ptr<const machine::Machine> machine;
+  std::vector<TrainView> trains;
+  std::vector<Bytes> used;  // of each tier, by data sets and kept checkpoints
+  std::vector<ServeView> serves;
+  std::vector<JobsView> jobs;
+  std::vector<BatchView> batches;
+  std::vector<MigView> mig;
+  PipelineView pipeline;
+  machine::Ledger ledger;       // the machine's, with all that the workloads turn out to hold
+  std::vector<SiteView> sites;  // one a site of the machine
+  CostView cost;
+
+  const design::Design& design() const { return machine->design(); }
+  const machine::Models& models() const { return machine->models(); }
+  const catalog::Catalog& catalog() const { return machine->catalog(); }
+  const std::vector<machine::Fleet>& fleets() const { return machine->fleets; }
+  // Of the first site that has machines of its own.
+  const machine::Networks& networks() const { return machine->main_networks(); }
+  const std::vector<machine::Tier>& tiers() const { return machine->tiers; }
+  // `fleet` is one of the machine's.
+  const machine::FleetBook& book_of(const machine::Fleet& fleet) const {
+    return ledger.fleets[machine->index_of(fleet)];
+  }
+  // `tier` is one of the machine's.
+  Bytes used_of(const machine::Tier& tier) const {
+    return used[static_cast<std::size_t>(&tier - machine->tiers.data())];
+  }
+};
+
+// Runs the stages in order. `same_steps` is the review of a design that
+// differs in nothing a training step, a service or the build depends on.
+Review run_stages(design::Design design, const machine::Models& models,
+                  const Review* same_steps = nullptr);
+
+}  // namespace orrery::review

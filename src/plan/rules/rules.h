@@ -1,0 +1,44 @@
+// The rules of the review: one row each, one function each, all run.
+//
+// A rule looks at the finished stages and writes Findings; it computes nothing that a stage has
+// not. To add one: write the function in the rules_*.cpp of its subject and add its row to that
+// file's table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/review/stages.h"
+#include "plan/rules/finding.h"
+
+namespace orrery::rules {
+
+struct Rule {
+  const char* id;  // "policy.residency"
+  figures::Layer layer;
+  Severity severity;    // of its findings
+  const char* summary;  // what must hold, in one line
+  const char* source;   // where the rule comes from
+  void (*check)(const review::Review& review, const Rule& rule, std::vector<Finding>& findings);
+};
+
+std::span<const Rule> policy_rules();
+std::span<const Rule> fabric_rules();
+std::span<const Rule> storage_rules();
+std::span<const Rule> workload_rules();
+std::span<const Rule> load_rules();
+std::span<const Rule> ledger_rules();
+std::span<const Rule> facility_rules();
+
+std::vector<Rule> all_rules();
+// Errors first, then warnings, then notes; within each by place.
+std::vector<Finding> check_rules(const review::Review& review);
+
+// Labels of the tiers that a workload names to read or write.
+std::vector<std::string> tiers_used(const design::Workload& workload);
+
+// A finding of `rule` at a path of the design.
+Finding finding_at(const review::Review& review, const Rule& rule, const std::string& path);
+
+}  // namespace orrery::rules

@@ -1,0 +1,187 @@
+// Whom other zones take, and how often users are answered, from views set by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plan/review/failover_view.h"
+#include "plan/review/site_view.h"
+#include "plan/verdict/lab_fixture.h"
+
+namespace orrery::verdict {
+namespace {
+
+// Replicas of four accelerators that carry ten a second each; hosts are down for a sixtieth.
+review::Review three_zones(void (*change)(design::Design&) = [](design::Design&) {}) {
+  design::Design d = lab_design("chatbot-zones");
+  for (design::Fleet& f : d.fleet) f.failures.node_mtbf = hours(10);
+  change(d);
+  review::Review r = review::run_stages(std::move(d), machine::known());
+  for (review::ServeView& v : r.serves) {
+    v.capacity_per_replica = PerSecond(10);
+    v.devices_per_replica = 4;
+    v.replicas_up = 0.998;
+    v.guests_asked = PerSecond();
+  }
+  return r;
+}
+
+void set_zone(review::ServeView& v, double peak, double replicas, double needed) {
+  v.peak = PerSecond(peak);
+  v.replicas = replicas;
+  v.replicas_needed = needed;
+}
+
+// 80 are lost; the other has room for 15 of 110 beside its 95.
+TEST(FailoverByHand, OthersTakeWhatTheyHaveRoomFor) {
+  review::Review r = three_zones();
+  set_zone(r.serves[0], 80, 10, 10);
+  set_zone(r.serves[1], 95, 11, 11);
+  review::view_failovers(r.serves, *r.machine);
+  const review::FailoverView& f = *r.serves[0].failover;
+  ASSERT_EQ(f.to.size(), 1U);
+  EXPECT_EQ(f.first, 1U);
+  EXPECT_NEAR(f.refused.base(), 65, 1e-9);
+  EXPECT_NEAR(f.served(r.serves[0].peak), 15 / 80.0, 1e-12);
+  EXPECT_EQ(f.to[0].zone, 1U);
+  EXPECT_NEAR(f.to[0].rate.base(), 15, 1e-9);
+  EXPECT_EQ(f.to[0].replicas_needed, 11);
+  EXPECT_EQ(f.to[0].replicas, 11);
+  EXPECT_NEAR(f.to[0].load, 1, 1e-12);
+  EXPECT_NEAR(f.load(), 1, 1e-12);
+  EXPECT_NEAR(f.to[0].line.base(), 4 * r.serves[1].request.input * 15, 1e-6);
+  EXPECT_NEAR(r.serves[1].guests_asked.base(), 80, 1e-9) << "were there room";
+  // Ten stand on five hosts, eight carry the peak, one host may be down: with two, six replicas
+  // are left, and 15 of the 20 too many find room.
+  EXPECT_NEAR(f.spilled, 0.75, 1e-12);
+  EXPECT_FALSE(r.serves[2].failover);
+  EXPECT_EQ(r.serves[2].guests_asked, PerSecond());
+  // The other way: 95 are lost, 20 find room.
+  EXPECT_NEAR(r.serves[1].failover->to.at(0).rate.base(), 20, 1e-9);
+  EXPECT_NEAR(r.serves[0].guests_asked.base(), 95, 1e-9);
+}
+
+TEST(FailoverByHand, WithRoomToSpareNothingIsSpilled) {
+  review::Review r = three_zones();
+  set_zone(r.serves[0], 40, 16, 5);
+  set_zone(r.serves[1], 30, 11, 11);
+  review::view_failovers(r.serves, *r.machine);
+  const review::FailoverView& f = *r.serves[0].failover;
+  // Six of eight hosts may be down; with seven, two replicas carry 20 of 40, and others the rest.
+  EXPECT_NEAR(f.spilled, 1, 1e-12);
+  EXPECT_NEAR(f.to.at(0).rate.base(), 40, 1e-9);
+  EXPECT_NEAR(f.to.at(0).load, 70 / 110.0, 1e-12);
+  EXPECT_EQ(f.to.at(0).replicas_needed, 7);
+  EXPECT_EQ(f.refused, PerSecond());
+  r.serves[0].infeasible = "no";
+  r.serves[0].failover.reset();
+  review::view_failovers(r.serves, *r.machine);
+  EXPECT_FALSE(r.serves[0].failover);
+  EXPECT_TRUE(r.serves[1].failover->to.empty()) << "nobody is there to take them";
+}
+
+TEST(FailoverByHand, TheWorstOfManyIsTold) {
+  review::FailoverView f;
+  EXPECT_EQ(f.load(), 0);
+  EXPECT_EQ(f.served(PerSecond(0)), 1);
+  f.to.resize(3);
+  const double loads[] = {0.5, 0.9, 0.7};
+  for (std::size_t i = 0; i < 3; ++i) {
+    f.to[i].load = loads[i];
+    f.to[i].ttft_p99 = seconds(loads[i]);
+    f.to[i].latency_p99 = seconds(10 * loads[i]);
+  }
+  EXPECT_EQ(f.load(), 0.9);
+  EXPECT_EQ(f.ttft_p99(), seconds(0.9));
+  EXPECT_EQ(f.latency_p99(), seconds(9));
+}
+
+// Twelve outages a year, two hours on average; batteries of ten minutes last twenty at half
+// load. Five minutes pass until users are sent elsewhere.
+struct Dark {
+  double all = 12 * 7200 * std::exp(-1200 / 7200.0) / 31536000;
+  double unseen = 12 * 7200 * (std::exp(-1200 / 7200.0) - std::exp(-1500 / 7200.0)) / 31536000;
+};
+
+review::Review dark_zones() {
+  review::Review r = three_zones([](design::Design& d) {
+    d.sites[0].outage_mtbf = seconds(31536000 / 12.0);
+    d.sites[0].outage = hours(2);
+    d.sites[0].battery = minutes(10);
+    d.sites[1].outage_mtbf = seconds(31536000 / 5.0);
+    std::get<design::Serve>(d.workloads[0].task).zones[0].failover_after = minutes(5);
+  });
+  for (review::SiteView& s : r.sites) {
+    s.it_nameplate = kilowatts(100);
+    s.it_mean = kilowatts(50);
+  }
+  set_zone(r.serves[0], 80, 10, 10);
+  set_zone(r.serves[1], 50, 16, 7);
+  review::FailoverView& f = *r.serves[0].failover;
+  f.refused = PerSecond(20);
+  f.spilled = 0.6;
+  f.to.resize(1);
+  f.to[0].zone = 1;
+  f.to[0].rate = PerSecond(60);
+  return r;
+}
+
+// With 110 a second to carry eleven of sixteen replicas must stand: two of eight hosts may be down.
+// Its own site is dark for five hours a year.
+double other_is_up() {
+  const double mean = 8 / 60.0;
+  return std::exp(-mean) * (1 + mean + mean * mean / 2) * (1 - 5 * 3600 / 31536000.0);
+}
+
+TEST(AvailabilityByHand, IsWhatOutagesAndFewReplicasLeave) {
+  review::Review r = dark_zones();
+  review::settle_availability(r.serves, *r.machine, r.sites);
+  const review::ServeView& v = r.serves[0];
+  const Dark dark;
+  const double others = other_is_up();
+  EXPECT_NEAR(v.dark, dark.all, 1e-12);
+  EXPECT_NEAR(v.availability_alone, (1 - dark.all) * 0.998, 1e-12);
+  const double missed = dark.unseen + (dark.all - dark.unseen) * (1 - 0.75 * others);
+  EXPECT_NEAR(v.dark_missed, missed, 1e-12);
+  EXPECT_NEAR(v.availability, 1 - missed - (1 - dark.all) * 0.002 * (1 - 0.6 * others), 1e-12);
+  // Europe has neither outages nor others.
+  EXPECT_EQ(r.serves[2].dark, 0);
+  EXPECT_EQ(r.serves[2].dark_missed, 0);
+  EXPECT_NEAR(r.serves[2].availability, 0.998, 1e-12);
+  // A minute is what a zone takes that does not say: five outages of an hour.
+  const double west = 5 * 3600 / 31536000.0;
+  EXPECT_NEAR(r.serves[1].dark, west, 1e-12);
+  EXPECT_NEAR(r.serves[1].availability_alone, (1 - west) * 0.998, 1e-12);
+}
+
+TEST(AvailabilityByHand, OfTwoThatTakeThemIsByTheirShares) {
+  review::Review r = dark_zones();
+  review::FailoverView& f = *r.serves[0].failover;
+  f.to.push_back(f.to[0]);
+  f.to[1].zone = 2;
+  f.to[1].rate = PerSecond(20);
+  f.refused = PerSecond();
+  set_zone(r.serves[2], 60, 16, 7);
+  review::settle_availability(r.serves, *r.machine, r.sites);
+  // 80 over ten each are eight replicas, four hosts to spare: 1 - P(more than four of eight down).
+  const double mean = 8 / 60.0;
+  double rest = std::exp(-mean), up = 0;
+  for (int i = 0; i <= 4; ++i) up += rest, rest *= mean / (i + 1);
+  const double others = 0.75 * other_is_up() + 0.25 * up;
+  const Dark dark;
+  EXPECT_NEAR(r.serves[0].dark_missed, dark.unseen + (dark.all - dark.unseen) * (1 - others),
+              1e-12);
+}
+
+TEST(AvailabilityByHand, OfTooFewOrOfNobodyIsLeftAlone) {
+  review::Review r = dark_zones();
+  r.serves[0].replicas_up = 0;
+  r.serves[0].availability = 0.123;
+  r.serves[1].infeasible = "no";
+  r.serves[1].availability = 0.456;
+  review::settle_availability(r.serves, *r.machine, r.sites);
+  EXPECT_EQ(r.serves[0].availability, 0.123);
+  EXPECT_EQ(r.serves[1].availability, 0.456);
+}
+
+}  // namespace
+}  // namespace orrery::verdict

@@ -1,0 +1,36 @@
+// Pods that come and stay, on nodes with shares of GPUs: how full the fleet gets.
+//
+// As the authors of fragmentation gradient descent measure it (Weng et al., ATC 2023): the trace's
+// pods in a random order, then pods drawn from it again until `load` times the fleet's GPUs have
+// been asked for; what finds no place is turned away. Nobody leaves. Their figures at a load of 1.3
+// over ten seeds: best fit 93.08 %, FGD 95.39 % of GPUs allocated.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/workload/pod_trace.h"
+#include "layers/cluster/fragmentation.h"
+
+namespace orrery::rehearse {
+
+struct PodReplayOptions {
+  cluster::PodRule rule = cluster::PodRule::fgd;
+  double load = 1.3;  // GPUs asked for over GPUs there are
+  std::uint64_t seed = 1;
+};
+
+struct PodReplayResult {
+  int pods = 0;
+  int placed = 0;
+  int turned_away = 0;
+  double allocated = 0;   // share of the fleet's GPUs
+  double fragmented = 0;  // share of what is free that typical tasks cannot use
+};
+
+PodReplayResult replay_pods(std::span<const workload::PodRecord> pods,
+                            std::span<const workload::PodNodeRecord> nodes,
+                            const PodReplayOptions& options);
+
+}  // namespace orrery::rehearse
