@@ -145,7 +145,7 @@ TEST(ServingMemory, ThePrintedBlockCountWins) {
   EXPECT_DOUBLE_EQ(given.kv_tokens, 16000);
 }
 
-TEST(engines::Engine, KnownByTheNamesOfTheDesignFile) {
+TEST(Engine, KnownByTheNamesOfTheDesignFile) {
   const engines::Engine* vllm = engines::find_engine(engines(), "vllm");
   ASSERT_NE(vllm, nullptr);
   EXPECT_EQ(vllm->memory_share, 0.92);
@@ -161,7 +161,7 @@ TEST(engines::Engine, KnownByTheNamesOfTheDesignFile) {
   EXPECT_EQ(engines::default_limits(gib(24)).max_sequences, 256);
 }
 
-TEST(engines::Engine, EveryBadValueOfATableIsTold) {
+TEST(Engine, EveryBadValueOfATableIsTold) {
   const auto table = CsvTable::parse(
       "id,also,policy,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_"
       "token_ms,"

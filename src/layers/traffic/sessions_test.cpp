@@ -40,7 +40,7 @@ SessionRun run(const engines::EnginePolicy& p, const SessionLoad& load) {
   return run_sessions(sim, load);
 }
 
-TEST(engines::KvTier, TheLeastRecentlyUsedGivesWay) {
+TEST(KvTier, TheLeastRecentlyUsedGivesWay) {
   engines::KvTier tier(2);
   tier.keep(1);
   tier.keep(2);
@@ -55,7 +55,7 @@ TEST(engines::KvTier, TheLeastRecentlyUsedGivesWay) {
   EXPECT_FALSE(none.has(1));
 }
 
-TEST(engines::KvTier, AFetchIsWorthItWhereItBeatsComputing) {
+TEST(KvTier, AFetchIsWorthItWhereItBeatsComputing) {
   const engines::KvTierLaw law{
       .blocks = 1, .first_byte = 1e-3, .fetch_per_token = 1e-6, .compute_per_token = 1e-5};
   EXPECT_FALSE(law.is_worth(0));

@@ -53,7 +53,7 @@ std::string pattern(std::size_t bytes) {
   return out;
 }
 
-TEST(rows::Blob, is_read_as_it_was_written) {
+TEST(Blob, is_read_as_it_was_written) {
   for (const drives::ShardPlan plan : {drives::ShardPlan{1, 0}, drives::ShardPlan{1, 1},
                                        drives::ShardPlan{4, 2}, drives::ShardPlan{3, 3}}) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{5}, kBlockBytes - 1, kBlockBytes,
@@ -71,7 +71,7 @@ TEST(rows::Blob, is_read_as_it_was_written) {
   }
 }
 
-TEST(rows::Blob, of_few_bytes_stands_in_its_row) {
+TEST(Blob, of_few_bytes_stands_in_its_row) {
   const KeyRing ring{.current = "k1", .keys = {{"k1", std::string(32, 'k')}}};
   for (const KeyRing& keys : {KeyRing{}, ring}) {
     Shelf shelf({4, 2}, 6);
@@ -110,7 +110,7 @@ TEST(rows::Blob, of_few_bytes_stands_in_its_row) {
   }
 }
 
-TEST(rows::Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothing) {
+TEST(Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothing) {
   const std::string bytes = pattern(kBlockBytes * 5 + 77);
   const drives::ShardPlan plan{4, 2};
   for (unsigned lost = 0; lost < 64; ++lost) {
@@ -132,7 +132,7 @@ TEST(rows::Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothi
   }
 }
 
-TEST(rows::Blob, a_flipped_bit_anywhere_is_found_and_mended) {
+TEST(Blob, a_flipped_bit_anywhere_is_found_and_mended) {
   const std::string bytes = pattern(3000);
   Shelf shelf({2, 1}, 3);
   const auto blob = shelf.write(bytes);
@@ -151,7 +151,7 @@ TEST(rows::Blob, a_flipped_bit_anywhere_is_found_and_mended) {
   }
 }
 
-TEST(rows::Blob, one_copy_with_a_flipped_bit_is_not_given) {
+TEST(Blob, one_copy_with_a_flipped_bit_is_not_given) {
   Shelf shelf({1, 0}, 1);
   const auto blob = shelf.write(pattern(1000));
   ASSERT_TRUE(blob);
@@ -159,7 +159,7 @@ TEST(rows::Blob, one_copy_with_a_flipped_bit_is_not_given) {
   EXPECT_FALSE(shelf.read(*blob));
 }
 
-TEST(rows::Blob, a_write_goes_round_a_broken_drive_and_says_when_too_few_are_left) {
+TEST(Blob, a_write_goes_round_a_broken_drive_and_says_when_too_few_are_left) {
   Shelf shelf({4, 2}, 7);
   shelf.drives[2]->broken = true;
   const std::string bytes = pattern(200'000);
@@ -180,7 +180,7 @@ TEST(rows::Blob, a_write_goes_round_a_broken_drive_and_says_when_too_few_are_lef
   EXPECT_FALSE(smaller.write(bytes));
 }
 
-TEST(rows::Blob, a_full_drive_says_so) {
+TEST(Blob, a_full_drive_says_so) {
   Shelf shelf({1, 0}, 1);
   shelf.drives[0]->capacity = 100'000;
   const auto blob = shelf.write(pattern(300'000));
@@ -188,7 +188,7 @@ TEST(rows::Blob, a_full_drive_says_so) {
   EXPECT_EQ(blob.error().kind, drives::PortFault::full);
 }
 
-TEST(rows::Blob, a_lost_shard_is_written_anew) {
+TEST(Blob, a_lost_shard_is_written_anew) {
   Shelf shelf({4, 2}, 6);
   const std::string bytes = pattern(kBlockBytes * 6 + 5);
   auto blob = shelf.write(bytes);
@@ -202,7 +202,7 @@ TEST(rows::Blob, a_lost_shard_is_written_anew) {
   EXPECT_TRUE(damaged.empty());
 }
 
-TEST(rows::Blob, enciphered_is_unreadable_without_its_key_and_mended_without_it) {
+TEST(Blob, enciphered_is_unreadable_without_its_key_and_mended_without_it) {
   const KeyRing keys{.current = "k1", .keys = {{"k1", std::string(32, 'm')}}};
   const std::string bytes = pattern(kBlockBytes * 4 * 2 + 777) + "a text that is easy to find";
   for (const drives::ShardPlan plan : {drives::ShardPlan{1, 1}, drives::ShardPlan{4, 2}}) {

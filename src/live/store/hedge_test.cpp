@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(drives::SeenTimes, give_a_share_to_a_factor_of_two) {
+TEST(SeenTimes, give_a_share_to_a_factor_of_two) {
   drives::SeenTimes seen;
   EXPECT_EQ(seen.within(0.95), 0us);
   for (int i = 0; i < 95; ++i) seen.add(100us);
@@ -23,7 +23,7 @@ TEST(drives::SeenTimes, give_a_share_to_a_factor_of_two) {
   EXPECT_EQ(seen.within(0.001), 1us);
 }
 
-TEST(drives::SeenTimes, forget_what_is_long_past) {
+TEST(SeenTimes, forget_what_is_long_past) {
   drives::SeenTimes seen;
   for (int i = 0; i < 4000; ++i) seen.add(10ms);
   for (int i = 0; i < 40'000; ++i) seen.add(100us);
@@ -105,7 +105,7 @@ struct SlowShelf {
   }
 };
 
-TEST(drives::Hedger, a_slow_drive_is_read_around_once_it_is_known) {
+TEST(Hedger, a_slow_drive_is_read_around_once_it_is_known) {
   for (const drives::ShardPlan plan :
        {drives::ShardPlan{1, 1}, drives::ShardPlan{2, 1}, drives::ShardPlan{4, 2}}) {
     for (const bool enciphered : {false, true}) {
@@ -130,7 +130,7 @@ TEST(drives::Hedger, a_slow_drive_is_read_around_once_it_is_known) {
 }
 
 // Two of four are slow: the other two are asked, and neither of the slow ones for the other's sake.
-TEST(drives::Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
+TEST(Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
   SlowShelf shelf({2, 2});
   const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
@@ -141,7 +141,7 @@ TEST(drives::Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
   EXPECT_LT(shelf.read(blob), 290ms);
 }
 
-TEST(drives::Hedger, a_drive_that_is_quick_again_is_trusted_again) {
+TEST(Hedger, a_drive_that_is_quick_again_is_trusted_again) {
   SlowShelf shelf({1, 1});
   const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
@@ -156,7 +156,7 @@ TEST(drives::Hedger, a_drive_that_is_quick_again_is_trusted_again) {
   EXPECT_EQ(shelf.hedger.counts().suspects, 0);
 }
 
-TEST(drives::Hedger, where_the_others_are_gone_the_slow_one_is_waited_for) {
+TEST(Hedger, where_the_others_are_gone_the_slow_one_is_waited_for) {
   SlowShelf shelf({1, 1});
   const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
@@ -171,7 +171,7 @@ TEST(drives::Hedger, where_the_others_are_gone_the_slow_one_is_waited_for) {
   EXPECT_EQ(shelf.hedger.counts().won, won);
 }
 
-TEST(drives::Hedger, a_wrong_answer_of_the_slow_drive_does_not_win) {
+TEST(Hedger, a_wrong_answer_of_the_slow_drive_does_not_win) {
   SlowShelf shelf({1, 1}, {.delay_min = 10s, .slow_min = 150ms});
   const rows::Blob blob = shelf.write();
   for (int i = 0; i < 20; ++i) shelf.read(blob);
@@ -186,7 +186,7 @@ TEST(drives::Hedger, a_wrong_answer_of_the_slow_drive_does_not_win) {
   EXPECT_EQ(reader.damaged(), std::set<int>{0});
 }
 
-TEST(drives::Hedger, so_many_reads_at_once_and_no_more) {
+TEST(Hedger, so_many_reads_at_once_and_no_more) {
   drives::Hedger hedger({.at_once_max = 2});
   for (int i = 0; i < 20; ++i) hedger.note("d", 100us);
   hedger.note("d", 1s);

@@ -231,7 +231,7 @@ TEST_F(PiecesOnDisk, a_store_has_its_file_and_its_parts_where_they_are_looked_fo
 }
 
 // Nobody listens there: what the library says comes along, on one line.
-TEST(rows::PostgresPlace, a_database_that_does_not_answer_says_why) {
+TEST(PostgresPlace, a_database_that_does_not_answer_says_why) {
   const auto opened = rows::open_postgres_metadata({"postgresql://127.0.0.1:1/none", "id", false});
   ASSERT_FALSE(opened);
   const std::string said = to_text(opened.error());

@@ -132,7 +132,7 @@ TEST(CheckFiles, a_models_config_is_read_once) {
                                read.emplace_back(path);
                                return std::string(kTinyConfig);
                              }});
-  ASSERT_TRUE(d) << design::to_text(d.error());
+  ASSERT_TRUE(d) << to_text(d.error());
   EXPECT_THAT(read, ElementsAre("tiny.json"));
   ASSERT_EQ(d->local_models.size(), 1U);
   EXPECT_EQ(d->local_models[0].path, "tiny.json");

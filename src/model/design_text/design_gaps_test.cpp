@@ -55,7 +55,7 @@ TEST(DesignGaps, a_place_that_is_not_given_is_that_around_it) {
 
 TEST(DesignGaps, slices_and_rules_stand_in_the_order_of_their_names) {
   const auto d = read_design(with("", ", mig: { 3g.40gb: 1, 1g.10gb: 2 }"), design::catalog());
-  ASSERT_TRUE(d) << design::to_text(d.error());
+  ASSERT_TRUE(d) << to_text(d.error());
   ASSERT_EQ(d->fleet[0].mig.size(), 2u);
   EXPECT_EQ(d->fleet[0].mig[0].profile, "1g.10gb");
   EXPECT_EQ(d->fleet[0].mig[0].count, 2);
@@ -65,7 +65,7 @@ TEST(DesignGaps, slices_and_rules_stand_in_the_order_of_their_names) {
            "workloads:\n  - train: { model: llama-3-8b, tokens: 1T, sequence: 4096, batch: 64, "
            "checkpoint: { to: [hot, cold], keep: { hot: 3, cold: milestones } } }\n"),
       design::catalog());
-  ASSERT_TRUE(t) << design::to_text(t.error());
+  ASSERT_TRUE(t) << to_text(t.error());
   const auto& keep = std::get<design::Train>(t->workloads[0].task).checkpoint->keep;
   EXPECT_THAT(keep,
               ElementsAre(design::KeepRule{"cold", std::nullopt}, design::KeepRule{"hot", 3}));
@@ -82,7 +82,7 @@ TEST(DesignGaps, a_file_of_hours_is_read_once_for_all_that_name_it) {
         for (int i = 0; i < 24; ++i) text += "20\n";
         return text;
       }});
-  ASSERT_TRUE(d) << design::to_text(d.error());
+  ASSERT_TRUE(d) << to_text(d.error());
   EXPECT_THAT(read, ElementsAre("h.csv"));
   EXPECT_EQ(d->local_hours.size(), 1u);
 }
@@ -114,7 +114,7 @@ TEST(DesignGaps, a_stage_does_not_wait_for_itself_by_another_spelling) {
   ASSERT_FALSE(d);
   const auto unknown =
       std::ranges::find(d.error(), std::string("design.unknown-name"), &Diagnostic::code);
-  ASSERT_NE(unknown, d.error().end()) << design::to_text(d.error());
+  ASSERT_NE(unknown, d.error().end()) << to_text(d.error());
   EXPECT_EQ(unknown->what, "this file has no stage `beta`");
   EXPECT_EQ(unknown->fix, "add it, or name one of those there are");
 }
@@ -162,7 +162,7 @@ TEST(DesignGaps, quotes_inside_brackets_end_where_they_end) {
 
 std::string goal(const std::string& text) {
   const auto read = design::parse_goal(text);
-  if (read) return design::to_text(*read);
+  if (read) return to_text(*read);
   return read.error().code + ": " + read.error().what + " | " + read.error().fix;
 }
 

@@ -25,7 +25,7 @@ using testing::Not;
 YamlNode tree_of(std::string_view text) {
   Diagnostics faults;
   auto tree = parse_yaml(text, "test", faults);
-  EXPECT_TRUE(tree && faults.empty()) << text << design::to_text(faults);
+  EXPECT_TRUE(tree && faults.empty()) << text << to_text(faults);
   return tree.value_or(YamlNode{});
 }
 
@@ -119,7 +119,7 @@ class EveryTemplate : public testing::TestWithParam<std::string> {
   EditedText edited(const Change& e) const {
     auto r = edit_text(text, e, design::catalog());
     EXPECT_TRUE(r.has_value()) << e.path << " = " << e.value << '\n'
-                               << (r ? "" : design::to_text(r.error()));
+                               << (r ? "" : to_text(r.error()));
     return r.value_or(EditedText{});
   }
 };
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_na
 
 std::string after(std::string_view text, const Change& edit) {
   const auto r = edit_text(text, edit, design::catalog());
-  return r ? r->text : design::to_text(r.error());
+  return r ? r->text : to_text(r.error());
 }
 
 TEST(edit_text, keeps_comments_and_spacing) {
@@ -243,7 +243,7 @@ TEST(edit_text, an_alias_is_written_out_and_the_answer_says_so) {
       "orrery: 1\nname: &n x\nsite: { region: usa }\nfleet:\n  - { name: *n, node: dgx-h100, "
       "count: 1 }\n";
   const auto r = edit_text(aliased, {"fleet[0].name", "y"}, design::catalog());
-  ASSERT_TRUE(r.has_value()) << design::to_text(r.error());
+  ASSERT_TRUE(r.has_value()) << to_text(r.error());
   EXPECT_TRUE(r->rewritten);
   EXPECT_EQ(read_design(r->text, design::catalog())->fleet[0].name, "y");
   EXPECT_EQ(read_design(r->text, design::catalog())->name, "x");

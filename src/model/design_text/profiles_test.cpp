@@ -18,7 +18,7 @@ std::string text_with(const std::string& entry) {
 
 design::StorageTier read_tier(const std::string& entry) {
   const auto read = read_design(text_with(entry), design::catalog());
-  EXPECT_TRUE(read) << (read ? "" : design::to_text(read.error()));
+  EXPECT_TRUE(read) << (read ? "" : to_text(read.error()));
   return read ? read->storage.at(0) : design::StorageTier{};
 }
 
@@ -53,7 +53,7 @@ TEST(profiles, survive_writing_and_reading) {
     ASSERT_TRUE(first);
     const std::string written = write_design(*first);
     const auto again = read_design(written, design::catalog());
-    ASSERT_TRUE(again) << written << design::to_text(again.error());
+    ASSERT_TRUE(again) << written << to_text(again.error());
     EXPECT_EQ(*again, *first) << written;
     EXPECT_EQ(write_design(*again), written);
   }
@@ -75,7 +75,7 @@ TEST(profiles, that_nobody_knows_are_refused_with_the_nearest) {
   ASSERT_FALSE(read);
   ASSERT_EQ(read.error().size(), 1U) << "and nothing else";
   EXPECT_EQ(read.error()[0].code, "design.unknown-part");
-  EXPECT_NE(design::to_text(read.error()).find("archive"), std::string::npos);
+  EXPECT_NE(to_text(read.error()).find("archive"), std::string::npos);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ goals:     [ goodput >= 0.90, cost <= 12 MUSD/y ]
 )";
 
 std::string faults_of(const Result<design::Design>& r) {
-  return r ? "" : design::to_text(r.error());
+  return r ? "" : to_text(r.error());
 }
 
 // "line:column code" of every fault.
@@ -209,7 +209,7 @@ void expect_refused_quickly(const std::string& text, std::string_view code) {
   const auto d = read_design(text, design::catalog(), {.file = "hostile.yaml"});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_FALSE(d);
-  ASSERT_EQ(d.error().size(), 1u) << design::to_text(d.error());
+  ASSERT_EQ(d.error().size(), 1u) << to_text(d.error());
   EXPECT_EQ(d.error()[0].code, code);
   EXPECT_FALSE(d.error()[0].fix.empty());
   EXPECT_LT(took.count(), 1.0) << code;

@@ -198,7 +198,7 @@ TEST(Residency, is_a_region_a_country_or_the_union) {
   EXPECT_FALSE(design::is_residency("mars", design::catalog()));
 }
 
-TEST(design::Arrivals, follow_from_who_asks) {
+TEST(Arrivals, follow_from_who_asks) {
   design::Arrivals a{.rate = PerSecond(10), .turns = 3, .cache_hits = 0.25};
   EXPECT_EQ(a.visits(), 3);
   EXPECT_EQ(a.pause(), seconds(30));
@@ -226,7 +226,7 @@ TEST(design::Arrivals, follow_from_who_asks) {
 
 std::string edited(std::string_view text, const Change& edit) {
   const auto r = edit_text(text, edit, design::catalog());
-  return r ? (r->rewritten ? "rewritten: " : "") + r->text : design::to_text(r.error());
+  return r ? (r->rewritten ? "rewritten: " : "") + r->text : to_text(r.error());
 }
 
 TEST(EditRareTexts, quotes_comments_and_empty_lists) {
@@ -279,7 +279,7 @@ TEST(WrittenDesign, a_tier_without_a_profile_says_what_differs) {
 }
 
 TEST(WrittenGoals, have_a_unit_of_their_metric) {
-  const auto text = [](const char* goal) { return design::to_text(*parse_goal(goal)); };
+  const auto text = [](const char* goal) { return to_text(*parse_goal(goal)); };
   EXPECT_EQ(text("goodput>=0.9"), "goodput >= 0.9");
   EXPECT_EQ(text("goodput >= 90 %"), "goodput >= 0.9");
   EXPECT_EQ(text("cost < 12 MUSD/y"), "cost < 12 MUSD/y");

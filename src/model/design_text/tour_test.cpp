@@ -36,7 +36,7 @@ TEST(Tour, designs_are_as_described) {
   EXPECT_EQ(wrong.error()[1].fix, "did you mean `dgx-h100`?");
   for (const std::size_t i : {1u, 2u}) {
     const auto good = read_design(blocks[i], catalog);
-    EXPECT_TRUE(good) << design::to_text(good.error());
+    EXPECT_TRUE(good) << to_text(good.error());
   }
 }
 

@@ -95,7 +95,7 @@ class SectionWriter {
     return scalar_node(std::string(word_of(v)));
   }
   YamlNode node_of(const design::Goal& g, const design::Field&) {
-    return scalar_node(design::to_text(g));
+    return scalar_node(to_text(g));
   }
   template <class T>
   YamlNode node_of(const std::optional<T>& v, const design::Field& f) {

@@ -14,7 +14,7 @@ namespace {
 
 design::Design read(std::string_view text) {
   auto d = read_design(text, design::catalog(), {.file = "test.yaml"});
-  EXPECT_TRUE(d) << design::to_text(d.error()) << text;
+  EXPECT_TRUE(d) << to_text(d.error()) << text;
   return d ? *std::move(d) : design::Design{};
 }
 
@@ -120,7 +120,7 @@ TEST(Goals, read_back_as_they_were) {
         std::string(m.name) + " <= 0.3" + (m.unit.empty() ? "" : " " + std::string(m.unit));
     const auto goal = design::parse_goal(text);
     ASSERT_TRUE(goal) << text << goal.error().what;
-    EXPECT_TRUE(design::parse_goal(design::to_text(*goal)) == *goal) << design::to_text(*goal);
+    EXPECT_TRUE(design::parse_goal(to_text(*goal)) == *goal) << to_text(*goal);
   }
   EXPECT_EQ(design::parse_goal("goodput >= 90 %")->bound, 0.9);
   EXPECT_EQ(design::parse_goal("goodput = 0.9").error().code, "goal.syntax");

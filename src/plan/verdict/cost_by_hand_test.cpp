@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "plan/review/cost_parts.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -16,7 +17,7 @@ review::CostView cost_of(const review::Review& r) {
 
 // One site of 1 MW of 1.5, PUE 1.3; half of 127 nodes are needed; a run of 960 at 0.9.
 review::Review half_used(std::vector<design_text::Change> changes = {}) {
-  review::Review r = edited_review("superpod-h100", changes);
+  review::Review r = review::edited_review("superpod-h100", changes);
   r.sites[0].it_mean = megawatts(1);
   r.sites[0].it_nameplate = megawatts(1.5);
   r.sites[0].pue.middle = 1.3;
@@ -158,7 +159,7 @@ TEST(CostByHand, GoodputAndUseAreWeighted) {
 }
 
 TEST(CostByHand, ServersAloneAreCountedThemselves) {
-  const review::CostView v = cost_of(lab_review("fraud-cpu"));
+  const review::CostView v = cost_of(review::lab_review("fraud-cpu"));
   EXPECT_TRUE(v.in_nodes);
   EXPECT_EQ(v.accelerators, 24);
   EXPECT_EQ(v.input.accelerators, 24);
@@ -196,7 +197,7 @@ TEST(CostByHand, BreakEvenIsAgainstTheContract) {
 }
 
 review::Review rented(const std::string& rent) {
-  review::Review r = edited_review("superpod-h100", {{"fleet[0].rent", rent}});
+  review::Review r = review::edited_review("superpod-h100", {{"fleet[0].rent", rent}});
   r.trains.clear();
   r.ledger.fleets[0].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 60, .needed = 60, .share = 0.5},
@@ -242,7 +243,7 @@ TEST(RentByHand, PricesAreTheMarkets) {
 }
 
 TEST(RentByHand, APartWithoutARowIsAssumed) {
-  review::Review r = edited_review("fraud-cpu", {{"fleet[0].rent", "{ provider: aws }"}});
+  review::Review r = review::edited_review("fraud-cpu", {{"fleet[0].rent", "{ provider: aws }"}});
   const review::CostView v = cost_of(r);
   EXPECT_NEAR(v.rented[0].input.list / usd_per_hour(1), 4, 1e-12);
   EXPECT_EQ(v.rented[0].reference, "assumed: no row in the price table");
@@ -358,7 +359,7 @@ review::CostView plain_cost() {
 }
 
 TEST(CostSection, OfWhatIsRentedAlone) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.cost = plain_cost();
   r.cost.egress_per_year = usd(30);
   r.cost.wan_per_year = usd(70);
@@ -398,7 +399,7 @@ TEST(CostSection, OfWhatIsRentedAlone) {
 
 // Bars of 3 below and 4 above, and of 4 below: 5 and 4 of a value of 10, half and 0.4 of it.
 TEST(CostSection, OfWhatIsOwned) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.cost = plain_cost();
   r.cost.owned.emplace();
   r.cost.owned->capital = usd(700);

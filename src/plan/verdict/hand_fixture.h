@@ -1,4 +1,4 @@
-// For tests that write a small design by hand: its text without the first lines, reviewed.
+// For tests of sections: a figure among them, and the width of its interval.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,24 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/design_text/read_design.h"
 #include "model/figures/section.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
 namespace orrery::verdict {
-
-inline review::Review hand_review(const std::string& text) {
-  const auto d =
-      design_text::read_design("orrery: 1\nname: a\n" + text, machine::known().catalog());
-  EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d ? *d : design::Design{}, machine::known());
-}
-
-inline std::vector<std::string> edits_by(const review::Review& review, std::string_view id) {
-  std::vector<std::string> all;
-  for (const rules::Finding& f : findings_by(review, id)) all.push_back(edit_of(f));
-  return all;
-}
 
 // A figure by its id, of the first section that has it; an empty one where there is none.
 inline figures::Number hand_figure(const std::vector<figures::Section>& sections,

@@ -6,13 +6,14 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
 namespace orrery::verdict {
 namespace {
 
 struct Broken {
-  review::Review review = lab_review("superpod-h100");
+  review::Review review = review::lab_review("superpod-h100");
   Verdict verdict;
 
   review::TrainView& train() { return review.trains.at(0); }
@@ -60,7 +61,7 @@ Broken with_finding(const rules::Finding& f) {
 TEST(Invariants, AReviewAsItIsBreaksNone) {
   EXPECT_TRUE(Broken{}.said().empty());
   for (const char* name : {"superpod-h100", "chatbot-zones", "fraud-cpu", "recommender"}) {
-    const review::Review& r = lab_review(name);
+    const review::Review& r = review::lab_review(name);
     EXPECT_TRUE(broken_invariants(r, verdict_of(r, {.spends = false, .insist = false})).empty())
         << name;
   }
@@ -135,10 +136,10 @@ TEST(Invariants, ASpendIsFiniteAndChangesSomethingThatIsNotAsked) {
   Broken b;
   b.verdict.spends = {sound};
   EXPECT_TRUE(b.said().empty());
-  for (double rules::Spend::* field :
-       {&rules::Spend::cost_usd_per_year, &rules::Spend::goodput_before,
-        &rules::Spend::goodput_after, &rules::Spend::unit_cost_before_usd,
-        &rules::Spend::unit_cost_after_usd}) {
+  for (double Spend::* field :
+       {&Spend::cost_usd_per_year, &Spend::goodput_before,
+        &Spend::goodput_after, &Spend::unit_cost_before_usd,
+        &Spend::unit_cost_after_usd}) {
     b.verdict.spends = {sound};
     b.verdict.spends[0].*field = std::numeric_limits<double>::infinity();
     b.expect("the spend 'more' is not finite");
@@ -152,8 +153,8 @@ TEST(Invariants, ASpendIsFiniteAndChangesSomethingThatIsNotAsked) {
 
 TEST(Invariants, AFindingSaysWhatWhyAndHow) {
   EXPECT_TRUE(with_finding(sound_finding()).said().empty());
-  for (std::string rules::Finding::* field :
-       {&rules::Finding::what, &rules::Finding::why, &rules::Finding::fix}) {
+  for (std::string Finding::* field :
+       {&Finding::what, &Finding::why, &Finding::fix}) {
     rules::Finding f = sound_finding();
     f.edit.reset();
     f.*field = "";
@@ -230,10 +231,10 @@ TEST(Invariants, NothingDrawsMoreThanItsNameplate) {
 }
 
 TEST(Invariants, SharesOfARunLieBetweenNothingAndAll) {
-  const std::pair<const char*, double review::TrainView::*> shares[] = {
-      {"goodput", &review::TrainView::goodput},
-      {"efficiency", &review::TrainView::efficiency},
-      {"contention", &review::TrainView::contention}};
+  const std::pair<const char*, double TrainView::*> shares[] = {
+      {"goodput", &TrainView::goodput},
+      {"efficiency", &TrainView::efficiency},
+      {"contention", &TrainView::contention}};
   for (const auto& [name, field] : shares) {
     for (const double value : {1.25, -0.25}) {
       Broken b;
@@ -321,7 +322,7 @@ TEST(Invariants, NobodyBuysLessThanNothing) {
 }
 
 TEST(Invariants, MissingEndpointsAreSaid) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   d.fabric.compute.ports_per_node = 4;
   Broken b;
   b.review = review::run_stages(d, machine::known());

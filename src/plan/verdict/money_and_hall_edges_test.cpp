@@ -13,7 +13,7 @@ namespace orrery::verdict {
 namespace {
 
 std::vector<figures::Section> hall_with(void (*change)(design::Design&)) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   change(d);
   return facility_sections(review::run_stages(std::move(d), machine::known()));
 }
@@ -75,7 +75,7 @@ TEST(HallSectionEdges, PowerUnitsOfSeveralRacks) {
 TEST(HallSectionEdges, WithoutAContractTheRackBinds) {
   review::Review r = review::run_stages(
       [] {
-        design::Design d = lab_design("superpod-h100");
+        design::Design d = review::lab_design("superpod-h100");
         d.sites[0].power.reset();
         return d;
       }(),
@@ -103,7 +103,7 @@ TEST(HallSectionEdges, WithoutAContractTheRackBinds) {
 }
 
 TEST(HallSectionEdges, SwingsOfAThousandSecondsAreToldByTheirPeriod) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   auto& swing = r.sites[0].fleets[0].swing;
   swing.emplace();
   swing->amplitude = kilowatts(1);
@@ -118,7 +118,7 @@ TEST(HallSectionEdges, SwingsOfAThousandSecondsAreToldByTheirPeriod) {
 
 // Bars of 3 and 4 below and of 6 and 8 above a value of 50: a tenth and a fifth.
 TEST(MoneySectionEdges, BarsAddUpInQuadratureOnEachSide) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.cost.tornado.value = 50;
   r.cost.tornado.bars.resize(2);
   r.cost.tornado.bars[0] = {.name = "first", .at_low = 47, .at_high = 56};
@@ -140,7 +140,7 @@ TEST(MoneySectionEdges, BarsAddUpInQuadratureOnEachSide) {
 }
 
 TEST(MoneySectionEdges, TheLargestItemBinds) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.cost.tornado.bars.clear();
   r.cost.annual = usd(100);
   r.cost.owned->items.resize(2);
@@ -160,7 +160,7 @@ TEST(MoneySectionEdges, TheLargestItemBinds) {
 }
 
 TEST(MoneySectionEdges, LinesAndBytesAreItemsWhereTheyCost) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.cost.owned->items.clear();
   const auto items = [&] { return hand_figure(cost_sections(r), "annual").inputs; };
   EXPECT_TRUE(items().empty());
@@ -180,7 +180,7 @@ TEST(MoneySectionEdges, LinesAndBytesAreItemsWhereTheyCost) {
 
 // A provider's tier costs by what lies in it, by its requests and by what leaves it.
 TEST(MoneySectionEdges, ATierIsAnItemForEverythingThatItIsPaidFor) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.cost.owned->items.clear();
   const auto items = [&] {
     std::string all;
@@ -199,7 +199,7 @@ TEST(MoneySectionEdges, ATierIsAnItemForEverythingThatItIsPaidFor) {
 }
 
 TEST(RunSectionEdges, CoresThatCarryItsData) {
-  review::Review r = lab_review("av-vision");
+  review::Review r = review::lab_review("av-vision");
   review::TrainView& v = r.trains.at(0);
   v.feed.moving_cores = 0.0099;
   EXPECT_EQ(hand_figure(training_sections(r), "moving_cores").id, "");
@@ -219,7 +219,7 @@ TEST(RunSectionEdges, CoresThatCarryItsData) {
 
 // 3 % of the step and 4 of the goodput are 5 together; on the slow side 12 are with 5 of it 13.
 TEST(RunSectionEdges, ARunIsAsUncertainAsItsStepAndItsGoodput) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& v = r.trains.at(0);
   v.step.error = 0.03;
   v.goodput = 0.96;

@@ -7,7 +7,8 @@
 #include <cmath>
 
 #include "model/design_text/read_design.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {

@@ -36,8 +36,8 @@ TEST(RentedSite, WithNothingOwnedHasNoMachines) {
       hand_review("site: { region: usa, power: 10 kW, racks: 1 }\nfleet:\n" + kRentedFleet);
   EXPECT_FALSE(r.sites.at(0).has_machines());
   EXPECT_TRUE(facility_sections(r).empty());
-  EXPECT_TRUE(findings_by(r, "facility.power-above-site").empty());
-  EXPECT_TRUE(findings_by(r, "facility.rack-positions").empty());
+  EXPECT_TRUE(rules::findings_by(r, "facility.power-above-site").empty());
+  EXPECT_TRUE(rules::findings_by(r, "facility.rack-positions").empty());
   EXPECT_EQ(r.sites[0].draw_peak, Watts());
 }
 

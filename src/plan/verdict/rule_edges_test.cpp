@@ -14,7 +14,8 @@
 #include "plan/rules/edits.h"
 #include "plan/rules/spend.h"
 #include "plan/verdict/invariants.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -29,13 +30,13 @@ review::Review edge_review(const std::string& text) {
 
 // A rack at just what its cooling reaches is the site's limit's concern.
 TEST(RuleEdges, ARackAtWhatItsCoolingReaches) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.sites[0].fleets[0].rack.power = kilowatts(70);
   r.sites[0].fleets[0].rack.limit = kilowatts(44);
-  EXPECT_EQ(only_finding(r, "facility.rack-above-cooling").fix,
+  EXPECT_EQ(rules::only_finding(r, "facility.rack-above-cooling").fix,
             "Use fewer nodes a rack, or racks of 70 kW.");
   r.sites[0].fleets[0].rack.power = kilowatts(70.1);
-  EXPECT_EQ(only_finding(r, "facility.rack-above-cooling").fix,
+  EXPECT_EQ(rules::only_finding(r, "facility.rack-above-cooling").fix,
             "Use immersion-1p cooling, or fewer nodes a rack.");
 }
 
@@ -54,7 +55,7 @@ TEST(RuleEdges, CoolingThatMakesRoomExactly) {
 
 // A tier at a site that nobody knows has no site to encrypt it.
 TEST(RuleEdges, EncryptionOfATierWithoutASite) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   auto m = std::make_shared<machine::Machine>(*r.machine);
   design::Design d = r.design();
   d.storage[0].encrypted = false;
@@ -62,34 +63,34 @@ TEST(RuleEdges, EncryptionOfATierWithoutASite) {
   std::get<design::Serve>(d.workloads[0].task).weights_tier = d.storage[0].name;
   m->wanted = std::make_shared<const design::Design>(d);
   r.machine = m;
-  EXPECT_EQ(only_finding(r, "policy.encryption-at-rest").what,
+  EXPECT_EQ(rules::only_finding(r, "policy.encryption-at-rest").what,
             "'chatbot' asks for encryption at rest; tier 'hot-us-east' does not offer it.");
 }
 
 // What is held by more than there is of a fleet is not a partition's concern.
 TEST(RuleEdges, PartitionsOfAFleetThatIsOverBooked) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   d.scheduler.partitions = {{.name = "p", .nodes = 100}};
   for (design::Workload& w : d.workloads) w.terms.partition = "p";
   review::Review r = review::run_stages(std::move(d), machine::known());
   auto& bookings = r.ledger.fleets[0].bookings;
   bookings = {{.workload = &r.design().workloads[0], .nodes = 110, .needed = 110, .given = true}};
-  EXPECT_EQ(only_finding(r, "cluster.partition-nodes").what,
+  EXPECT_EQ(rules::only_finding(r, "cluster.partition-nodes").what,
             "Partition 'p' has 100 of the 127 nodes of 'train'; its workloads hold 110.");
   bookings[0].nodes = 128;
-  EXPECT_TRUE(findings_by(r, "cluster.partition-nodes").empty());
+  EXPECT_TRUE(rules::findings_by(r, "cluster.partition-nodes").empty());
 }
 
 // Half of the nodes, half of the time: a quarter of the hours.
 TEST(RuleEdges, UseAtWhichOwningBreaksEven) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.ledger.fleets[0].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 63.5, .needed = 63.5}};
   r.cost.utilisation = 0.5;
   r.cost.break_even_earliest = 0.25;
-  EXPECT_TRUE(findings_by(r, "cost.renting").empty());
+  EXPECT_TRUE(rules::findings_by(r, "cost.renting").empty());
   r.cost.break_even_earliest = 0.2501;
-  EXPECT_EQ(findings_by(r, "cost.renting").size(), 1U);
+  EXPECT_EQ(rules::findings_by(r, "cost.renting").size(), 1U);
 }
 
 // A workload that takes longer than a cycle wants machines; no line of the file mends it.
@@ -102,23 +103,23 @@ TEST(RuleEdges, AStageOfWorkThatIsTooSlow) {
       "Gb/s }, { stage: "
       "prepare, name: prep, workload: b }] }\n");
   ASSERT_EQ(r.pipeline.stages.size(), 2U);
-  EXPECT_TRUE(findings_by(r, "pipeline.period").empty());
+  EXPECT_TRUE(rules::findings_by(r, "pipeline.period").empty());
   r.pipeline.stages[1].time = days(1);
-  EXPECT_TRUE(findings_by(r, "pipeline.period").empty()) << "just in time";
+  EXPECT_TRUE(rules::findings_by(r, "pipeline.period").empty()) << "just in time";
   r.pipeline.stages[1].time = days(1.5);
-  expect_said(r, only_finding(r, "pipeline.period"),
+  expect_said(r, rules::only_finding(r, "pipeline.period"),
               {.path = "pipeline.stages[1]",
                .what = "Stage 'prep' takes 1.5 d; a cycle begins every 1 d.",
                .why = "Cycles pile up before it, and the model that serves grows older with each.",
                .fix = "Give its workload more machines, or begin cycles less often."});
   r.pipeline.stages[1].time = days(1);
   r.pipeline.stages[0].time = days(2);
-  EXPECT_EQ(only_finding(r, "pipeline.period").fix,
+  EXPECT_EQ(rules::only_finding(r, "pipeline.period").fix,
             "Give it a faster way, move less, or begin cycles less often.");
 }
 
 TEST(RuleEdges, LruMattersFromTheSecondEpochOn) {
-  review::Review r = edited_review("av-vision", {{"storage[0].policy", "lru"},
+  review::Review r = review::edited_review("av-vision", {{"storage[0].policy", "lru"},
                                                  {"storage[0].capacity", "100 TB"},
                                                  {"workloads[0].train.dataset.tier", "lake"}});
   r.used[static_cast<std::size_t>(r.trains[0].feed.tier - r.machine->tiers.data())] =
@@ -126,12 +127,12 @@ TEST(RuleEdges, LruMattersFromTheSecondEpochOn) {
   design::Train train = *r.trains[0].train;
   r.trains[0].train = &train;
   train.dataset.epochs = 1.5;
-  EXPECT_EQ(findings_by(r, "storage.lru-shuffled").size(), 1U);
+  EXPECT_EQ(rules::findings_by(r, "storage.lru-shuffled").size(), 1U);
   train.dataset.epochs = 1;
-  EXPECT_TRUE(findings_by(r, "storage.lru-shuffled").empty());
+  EXPECT_TRUE(rules::findings_by(r, "storage.lru-shuffled").empty());
   train.dataset.epochs = 3;
   train.dataset.shuffle = false;
-  EXPECT_TRUE(findings_by(r, "storage.lru-shuffled").empty());
+  EXPECT_TRUE(rules::findings_by(r, "storage.lru-shuffled").empty());
 }
 
 // A site with a tier and no machines has nothing to power.
@@ -232,7 +233,7 @@ TEST(RuleEdges, AFigureIsReadToo) {
   v.sections = {{.name = "part"}};
   v.sections[0].figures = {{.kind = figures::FigureId::mfu, .estimate = {}}};
   v.sections[0].figures[0].estimate = {.value = 3, .low = 3, .high = 3};
-  const review::Review& r = lab_review("superpod-h100");
+  const review::Review& r = review::lab_review("superpod-h100");
   EXPECT_TRUE(broken_invariants(r, v).empty());
   v.sections[0].figures[0].estimate = {.value = 1e20, .low = 1e20, .high = 1e20};
   EXPECT_FALSE(broken_invariants(r, v).empty()) << "a power of ten is nothing to read";
@@ -240,7 +241,7 @@ TEST(RuleEdges, AFigureIsReadToo) {
 
 // 123.4567 nodes to six digits; 1,234.56 TB to four.
 TEST(RuleEdges, DigitsOfBooksAndTiers) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.ledger.fleets[0].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 12.34567891, .needed = 9.87654321},
       {.workload = &r.design().workloads[2], .nodes = 3.456789123, .share = 0.5}};
@@ -263,7 +264,7 @@ TEST(RuleEdges, DigitsOfBooksAndTiers) {
 TEST(RuleEdges, FailuresOfWhichNothingIsPublished) {
   machine::Models models = machine::known();
   models.failure_rates.clear();
-  const review::Review r = review::run_stages(lab_design("superpod-h100"), models);
+  const review::Review r = review::run_stages(review::lab_design("superpod-h100"), models);
   const review::TrainView& t = r.trains.at(0);
   ASSERT_EQ(t.failure.rate_high, 0);
   const auto kept = [&](double restart) {

@@ -9,7 +9,8 @@
 #include "layers/failure/causes.h"
 #include "model/design_text/read_design.h"
 #include "model/jobs/retrieval.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -40,7 +41,7 @@ std::string label_in(const figures::Section& s, std::string_view id) {
 }
 
 review::Review uneven_run() {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.accelerators = 960;
   t.hosts = 120;
@@ -126,7 +127,7 @@ TEST(SectionDigits, OfFailures) {
 }
 
 TEST(SectionDigits, OfAService) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.replicas = 15.2345;
   v.devices_there = 123456.78;
@@ -215,7 +216,7 @@ TEST(SectionDigits, OfAgentsTalksAndIndexes) {
 }
 
 TEST(SectionDigits, OfMoneyInNodes) {
-  review::Review r = lab_review("fraud-cpu");
+  review::Review r = review::lab_review("fraud-cpu");
   review::CostView& c = r.cost;
   c.annual = usd(1234567);
   c.accelerators = 24;
@@ -239,14 +240,14 @@ TEST(SectionDigits, OfMoneyInNodes) {
 
 // A NIC may pause a network that pauses; InfiniBand does not.
 TEST(SectionDigits, PausesAreOfRoceAlone) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   d.workloads.clear();
   d.fleet[0].failures.storm_mtbf = years(500);
   const review::Review r = review::run_stages(std::move(d), machine::known());
   EXPECT_EQ(label_in(digits_section(fabric_sections(r), figures::Layer::fabric, "compute network"),
                      "storm_time"),
             "no figure storm_time");
-  design::Design pod = lab_design("inference-pod");
+  design::Design pod = review::lab_design("inference-pod");
   pod.workloads.clear();
   pod.fleet[0].failures.storm_mtbf = years(500);
   const review::Review roce = review::run_stages(std::move(pod), machine::known());
@@ -258,7 +259,7 @@ TEST(SectionDigits, PausesAreOfRoceAlone) {
 }
 
 TEST(SectionDigits, ServersOfATierThatAreComputed) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   auto m = std::make_shared<machine::Machine>(*r.machine);
   m->tiers[0].need = machine::TierNeed{};
   m->tiers[0].servers = 12345.6;

@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "core/base/units.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -47,7 +48,7 @@ void expect_words(const figures::Section& s, std::string_view id, const Words& w
 }
 
 TEST(ComputeSection, WhatOneCanDoAndDraws) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.step.device_power = watts(600);
   const auto section = [&] { return words_section(compute_sections(r), "train"); };
@@ -72,12 +73,12 @@ TEST(ComputeSection, WhatOneCanDoAndDraws) {
   t.step.device_power = watts(600);
   t.infeasible = "no";
   EXPECT_EQ(words_figure(section(), "draw_pretrain"), nullptr);
-  EXPECT_TRUE(compute_sections(lab_review("fraud-cpu")).empty()) << "it has none";
+  EXPECT_TRUE(compute_sections(review::lab_review("fraud-cpu")).empty()) << "it has none";
 }
 
 TEST(ComputeSection, ACapIsTheLimitWhereItIsLower) {
   const auto limit = [](double cap) {
-    design::Design d = lab_design("inference-pod");
+    design::Design d = review::lab_design("inference-pod");
     d.fleet[0].power_cap = watts(cap);
     const figures::Section s =
         words_section(compute_sections(review::run_stages(std::move(d), machine::known())), "pod");
@@ -90,7 +91,7 @@ TEST(ComputeSection, ACapIsTheLimitWhereItIsLower) {
 
 // A copy of the machine whose tiers may be set.
 review::Review with_tiers(void (*change)(std::vector<machine::Tier>&)) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   auto m = std::make_shared<machine::Machine>(*r.machine);
   change(m->tiers);
   r.machine = m;
@@ -193,7 +194,7 @@ TEST(TierSection, ServersThatAreComputed) {
 // 384 drives in 16 servers, which fail as often as the catalog says, and 2.5 times more or less.
 TEST(TierSection, NinesByTheCodeThatIsSaidOrTaken) {
   const auto tell = [](void (*change)(design::StorageTier&)) {
-    design::Design d = lab_design("superpod-h100");
+    design::Design d = review::lab_design("superpod-h100");
     d.workloads.resize(1);
     change(d.storage[0]);
     return review::run_stages(std::move(d), machine::known());
@@ -231,7 +232,7 @@ TEST(TierSection, NinesByTheCodeThatIsSaidOrTaken) {
 
 // Four units of 32 nodes: a leaf a rail, 1,016 ports and 32 uplinks of each leaf.
 TEST(NetworkSection, CountsRatesAndMoney) {
-  const review::Review& r = lab_review("superpod-h100");
+  const review::Review& r = review::lab_review("superpod-h100");
   const auto all = fabric_sections(r);
   const figures::Section s = words_section(all, "compute network");
   EXPECT_EQ(s.summary, "rail-fat-tree, 2 tiers, 1,016 endpoints at 50 GB/s, QM9700/QM9790");
@@ -266,7 +267,7 @@ TEST(NetworkSection, CountsRatesAndMoney) {
 }
 
 TEST(NetworkSection, OfManySitesAreToldApartAndLinesAreRented) {
-  const review::Review& r = lab_review("chatbot-zones");
+  const review::Review& r = review::lab_review("chatbot-zones");
   const auto all = fabric_sections(r);
   const figures::Section& east = words_section(all, "compute network of us-east");
   EXPECT_EQ(words_figure(east, "per_node")->estimate.basis, Basis::vendor);

@@ -6,7 +6,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -51,7 +52,7 @@ void expect_figure(const Section& s, std::string_view id, double value, double l
 
 // 960 accelerators, a step of 2.5 s and 7.2 M tokens, known to a tenth; goodput 0.9 of 0.8 to 0.96.
 review::Review stepping() {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.accelerators = 960;
   t.hosts = 120;
@@ -275,7 +276,7 @@ TEST(TrainingSection, OfItsFailures) {
 }
 
 TEST(ServingSection, SpeedAndSize) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.error = 0.2;
   v.ttft = milliseconds(100);
@@ -332,7 +333,7 @@ TEST(ServingSection, SpeedAndSize) {
 }
 
 TEST(ServingSection, WhereUsersGoWhenASiteIsLost) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   v.error = 0.2;
   v.peak = PerSecond(80);
@@ -364,7 +365,7 @@ TEST(ServingSection, WhereUsersGoWhenASiteIsLost) {
 }
 
 TEST(ClusterSection, QueuesBatchesAndBooks) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::JobsView& j = r.jobs[0];
   j.mean_size = 1.7142;
   j.largest = 8;
@@ -400,7 +401,7 @@ TEST(ClusterSection, QueuesBatchesAndBooks) {
 }
 
 TEST(ClusterSection, WhatBindsABatch) {
-  review::Review r = lab_review("fraud-cpu");
+  review::Review r = review::lab_review("fraud-cpu");
   review::BatchView& b = r.batches[0];
   b.at_once = 3072;
   b.compute = hours(2);

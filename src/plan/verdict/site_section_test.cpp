@@ -8,7 +8,8 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -32,7 +33,7 @@ void expect_range(const figures::Section& s, std::string_view id, double value, 
 }
 
 TEST(SiteSection, PowerRacksAndTheYear) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::SiteView& v = r.sites[0];
   review::FleetPower& p = v.fleets[0];
   v.it_nameplate = megawatts(1.4);
@@ -91,7 +92,7 @@ TEST(SiteSection, PowerRacksAndTheYear) {
 }
 
 TEST(SiteSection, PowerUnitsPlantsAndOutages) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   d.fleet[0].pdu_rating = kilowatts(100);
   d.sites[0].outage_mtbf = years(0.5);
   d.sites[0].outage = minutes(30);
@@ -125,7 +126,7 @@ TEST(SiteSection, PowerUnitsPlantsAndOutages) {
 }
 
 TEST(VerdictText, CountsWhatIsBrokenAndMissed) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.sites[0].draw_peak = megawatts(3);
   const Verdict v = verdict_of(r, {.spends = false, .insist = false});
   std::size_t errors = 0, warnings = 0, met = 0;
@@ -142,7 +143,7 @@ TEST(VerdictText, CountsWhatIsBrokenAndMissed) {
   EXPECT_EQ(v.design, "superpod-h100-4su");
   EXPECT_EQ(v.version, "1");
   EXPECT_TRUE(std::ranges::is_sorted(v.sections, {}, &figures::Section::layer));
-  const Verdict fine = verdict_of(lab_review("fraud-cpu"), {.spends = false, .insist = false});
+  const Verdict fine = verdict_of(review::lab_review("fraud-cpu"), {.spends = false, .insist = false});
   EXPECT_EQ(fine.summary.find("The design passes: 0 rules broken, "), 0U) << fine.summary;
 }
 
@@ -150,41 +151,41 @@ TEST(VerdictText, LayersThatAreCoarse) {
   const auto coarse = [](const review::Review& r) {
     return verdict_of(r, {.spends = false, .insist = false}).coarse;
   };
-  const std::vector<std::string> all = coarse(lab_review("superpod-h100"));
+  const std::vector<std::string> all = coarse(review::lab_review("superpod-h100"));
   ASSERT_EQ(all.size(), 5U);
   EXPECT_EQ(all[0].find("serving: "), 0U);
   EXPECT_EQ(all[1].find("cluster: "), 0U);
   EXPECT_EQ(all[2].find("failure: "), 0U);
   EXPECT_EQ(all[3].find("facility: "), 0U);
   EXPECT_EQ(all[4].find("cost: "), 0U);
-  EXPECT_EQ(coarse(lab_review("fraud-cpu")).size(), 2U);
-  EXPECT_EQ(coarse(lab_review("av-vision"))[0].find(lab_review("av-vision").trains[0].label +
+  EXPECT_EQ(coarse(review::lab_review("fraud-cpu")).size(), 2U);
+  EXPECT_EQ(coarse(review::lab_review("av-vision"))[0].find(review::lab_review("av-vision").trains[0].label +
                                                     ": a plain network is a roofline"),
             0U);
 }
 
 // A mean of 2.567 in repair: above 6 for 0.0155 and above 7 for 0.0051 of the time.
 TEST(WorkEdits, SparesUpToOnePerCent) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.failure.mean_in_repair = 2.567;
   t.failure.spares = 2;
-  EXPECT_EQ(edit_of(rules::edit_spares(t)), "fleet[0].spares = 5");
+  EXPECT_EQ(rules::edit_of(rules::edit_spares(t)), "fleet[0].spares = 5");
   t.failure.spares = 6;
-  EXPECT_EQ(edit_of(rules::edit_spares(t)), "fleet[0].spares = 1");
+  EXPECT_EQ(rules::edit_of(rules::edit_spares(t)), "fleet[0].spares = 1");
 }
 
 // Jobs of 1.25 of what five nodes do: 5 * 1.25 / 0.9 = 6.94 nodes, which the fleet has not beside
 // 122 others of 127; 7 /h over 1.389 are 5.04.
 TEST(WorkEdits, LoadThatHasNoEnd) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::JobsView& j = r.jobs[0];
   j.queue.load = 1.25;
-  EXPECT_EQ(edit_of(rules::edit_load(r, j)), "workloads[2].jobs.rate = 5 /h");
+  EXPECT_EQ(rules::edit_of(rules::edit_load(r, j)), "workloads[2].jobs.rate = 5 /h");
   for (machine::Booking& b : r.ledger.fleets[0].bookings) {
     if (b.workload == &r.design().workloads[0]) b.nodes = 118;
   }
-  EXPECT_EQ(edit_of(rules::edit_load(r, j)), "workloads[2].jobs.nodes = 7");
+  EXPECT_EQ(rules::edit_of(rules::edit_load(r, j)), "workloads[2].jobs.nodes = 7");
 }
 
 // 64 accelerators are eight hosts; five are given and no more are free: smaller sizes stay.
@@ -193,20 +194,20 @@ TEST(WorkEdits, SizesThatNeverStart) {
       edited_review("superpod-h100", {{"workloads[2].jobs.sizes", "[1, 40, 41, 64]"}});
   review::JobsView& j = r.jobs[0];
   j.largest = 64;
-  EXPECT_EQ(edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.sizes = [1, 40]");
+  EXPECT_EQ(rules::edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.sizes = [1, 40]");
   for (machine::Booking& b : r.ledger.fleets[0].bookings) {
     if (b.workload == &r.design().workloads[0]) b.nodes = 117;
   }
-  EXPECT_EQ(edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.nodes = 8");
+  EXPECT_EQ(rules::edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.nodes = 8");
 }
 
 TEST(WorkEdits, NodesOfAWorkloadOrOfItsFleet) {
-  const review::Review& r = lab_review("superpod-h100");
+  const review::Review& r = review::lab_review("superpod-h100");
   const design::Workload& run = r.design().workloads[0];
   // Two and five beside it.
-  EXPECT_EQ(edit_of(rules::edit_nodes(r, run, r.fleets()[0], 120)),
+  EXPECT_EQ(rules::edit_of(rules::edit_nodes(r, run, r.fleets()[0], 120)),
             "workloads[0].train.nodes = 120");
-  EXPECT_EQ(edit_of(rules::edit_nodes(r, run, r.fleets()[0], 121)), "fleet[0].count = 128");
+  EXPECT_EQ(rules::edit_of(rules::edit_nodes(r, run, r.fleets()[0], 121)), "fleet[0].count = 128");
   EXPECT_EQ(rules::nodes_asked(r, r.fleets()[0]), 127);
 }
 
@@ -220,14 +221,14 @@ TEST(WorkEdits, NodesThatABatchNeedsInTime) {
   b.read = hours(1);
   b.bound = hours(4);
   // One task takes 6 h * 3072 / 6000; nodes: 6000 * 3.072 / 4 / 128 = 36.
-  EXPECT_EQ(edit_of(rules::edit_window(r, b)), "fleet[0].count = 37");
+  EXPECT_EQ(rules::edit_of(rules::edit_window(r, b)), "fleet[0].count = 37");
   b.read = hours(4);
-  EXPECT_EQ(edit_of(rules::edit_window(r, b)), "fleet[0].count = 37");
+  EXPECT_EQ(rules::edit_of(rules::edit_window(r, b)), "fleet[0].count = 37");
   b.read = hours(4.1);
-  EXPECT_EQ(edit_of(rules::edit_window(r, b)), "none") << "reading alone takes longer";
+  EXPECT_EQ(rules::edit_of(rules::edit_window(r, b)), "none") << "reading alone takes longer";
   b.read = hours(1);
   b.bound = hours(3);
-  EXPECT_EQ(edit_of(rules::edit_window(r, b)), "none") << "one task does";
+  EXPECT_EQ(rules::edit_of(rules::edit_window(r, b)), "none") << "one task does";
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(QueuedJobs, WindowsOnAnotherFleet) {
 }
 
 TEST(QueuedJobs, WithoutARateNothingIsKnownOfTheQueue) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   std::get<design::Jobs>(d.workloads[2].task).rate.reset();
   const review::Review r = review::run_stages(std::move(d), machine::known());
   EXPECT_EQ(r.jobs.at(0).work_units, 0);

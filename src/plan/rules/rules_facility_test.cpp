@@ -2,21 +2,22 @@
 #include <gtest/gtest.h>
 
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // 127 nodes of 10.2 kW, four a rack of 44 kW, behind active doors (70 kW).
 struct Hall {
-  review::Review review = lab_review("superpod-h100");
+  review::Review review = review::lab_review("superpod-h100");
   review::SiteView& view() { return review.sites.at(0); }
   review::FleetPower& fleet() { return view().fleets.at(0); }
   std::string name() { return view().site->name; }
 };
 
 Hall hall_of(void (*change)(design::Design&)) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   change(d);
   return {review::run_stages(std::move(d), machine::known())};
 }
@@ -52,7 +53,7 @@ TEST(HallRules, ARackAboveItsCooling) {
   h.fleet().rack.power = kilowatts(70);
   EXPECT_TRUE(findings_by(h.review, "facility.rack-above-cooling").empty());
   h.fleet().rack.power = kilowatts(300);
-  const rules::Finding none = only_finding(h.review, "facility.rack-above-cooling");
+  const Finding none = only_finding(h.review, "facility.rack-above-cooling");
   EXPECT_EQ(none.fix, "Use fewer nodes a rack.");
   EXPECT_EQ(none.edit->path + " = " + none.edit->value, "fleet[0].nodes_per_rack = 6");
 }
@@ -81,11 +82,11 @@ TEST(HallRules, NodesBuiltForAnotherCooling) {
                .why = "It has fans and heat sinks and no cold plates: the liquid never reaches it.",
                .fix = "Use rear-door-active cooling, or nodes built for direct-to-chip-1p.",
                .edit = "site.cooling = rear-door-active"});
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "facility.node-cooling").empty());
-  design::Design d = lab_design("superpod-gb200");
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "facility.node-cooling").empty());
+  design::Design d = review::lab_design("superpod-gb200");
   d.sites[0].cooling = "air-contained";
   const review::Review plates = review::run_stages(d, machine::known());
-  const rules::Finding f = only_finding(plates, "facility.node-cooling");
+  const Finding f = only_finding(plates, "facility.node-cooling");
   EXPECT_EQ(f.why, "It has cold plates and few fans: air alone does not carry its heat away.");
   ASSERT_TRUE(f.edit);
   EXPECT_EQ(f.edit->value, "direct-to-chip-1p");
@@ -95,10 +96,10 @@ TEST(HallRules, NodesBuiltForAnotherCooling) {
 TEST(HallRules, CoolingForNodesWhoseRacksAreTooDense) {
   Hall h = hall_of([](design::Design& d) { d.sites[0].cooling = "direct-to-chip-1p"; });
   h.fleet().rack.power = kilowatts(400);
-  EXPECT_EQ(rules::edit_node_cooling(h.review, h.view())->value, "air-perimeter");
-  EXPECT_EQ(rules::cooling_for(h.review, h.view(), kilowatts(400)), nullptr);
-  EXPECT_EQ(rules::cooling_for(h.review, h.view(), kilowatts(30))->id, "air-contained");
-  EXPECT_EQ(rules::cooling_for(h.review, h.view(), kilowatts(30.1))->id, "rear-door-passive");
+  EXPECT_EQ(edit_node_cooling(h.review, h.view())->value, "air-perimeter");
+  EXPECT_EQ(cooling_for(h.review, h.view(), kilowatts(400)), nullptr);
+  EXPECT_EQ(cooling_for(h.review, h.view(), kilowatts(30))->id, "air-contained");
+  EXPECT_EQ(cooling_for(h.review, h.view(), kilowatts(30.1))->id, "rear-door-passive");
 }
 
 // 2 MW for 2.5: a node may draw 8.16 of its 10.2 kW, so that its 5.6 kW of accelerators are capped
@@ -137,10 +138,10 @@ TEST(HallRules, SparesCountAmongTheNodesThatDraw) {
             std::string::npos);
   // 130 fit with the spares: 127 remain, which is what the workloads ask for.
   h.view().budget->nodes = 130;
-  EXPECT_EQ(rules::edit_power(h.review, h.view()).path, "fleet[0].count");
-  EXPECT_EQ(rules::edit_power(h.review, h.view()).value, "127");
+  EXPECT_EQ(edit_power(h.review, h.view()).path, "fleet[0].count");
+  EXPECT_EQ(edit_power(h.review, h.view()).value, "127");
   h.view().budget->nodes = 129;
-  EXPECT_EQ(rules::edit_power(h.review, h.view()).path, "site.power");
+  EXPECT_EQ(edit_power(h.review, h.view()).path, "site.power");
 }
 
 TEST(HallRules, MoreRacksThanPositions) {
@@ -162,24 +163,24 @@ TEST(HallRules, MoreRacksThanPositions) {
 // 44 kW take four nodes of 10.2: 32 racks of 127.
 TEST(HallRules, PackingMakesRoomWhereItCan) {
   const auto edit = [](int positions, std::optional<int> per_rack) {
-    design::Design d = lab_design("superpod-h100");
+    design::Design d = review::lab_design("superpod-h100");
     d.sites[0].racks = positions;
     d.fleet[0].nodes_per_rack = per_rack;
     const review::Review r = review::run_stages(std::move(d), machine::known());
-    const rules::Edit e = rules::edit_positions(r, r.sites[0]);
+    const Edit e = edit_positions(r, r.sites[0]);
     return e.path + " = " + e.value;
   };
   EXPECT_EQ(edit(32, 2), "fleet[0].nodes_per_rack = 4");
   EXPECT_EQ(edit(31, 2), "site.racks = 64");
   EXPECT_EQ(edit(31, 4), "site.racks = 32") << "it is packed as closely as it goes";
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   d.sites[0].rack.reset();
   d.sites[0].cooling = "air-contained";  // two nodes of 10.2 kW: 64 racks
   d.fleet[0].nodes_per_rack.reset();
   const auto cooled = [&](int positions) {
     d.sites[0].racks = positions;
     const review::Review r = review::run_stages(d, machine::known());
-    const rules::Edit e = rules::edit_positions(r, r.sites[0]);
+    const Edit e = edit_positions(r, r.sites[0]);
     return e.path + " = " + e.value;
   };
   // Doors of 35 kW take three (43 racks), of 70 kW five by their height (26).
@@ -207,7 +208,7 @@ TEST(HallRules, HeatThatIsLeftToTheRoom) {
 // Two racks of 40.8 kW are 81.6; a unit of 100 kW carries 80 for long, one of 102 just 81.6.
 TEST(HallRules, APowerUnitBelowItsRacks) {
   const auto with_unit = [](double kw, std::optional<int> racks) {
-    design::Design d = lab_design("superpod-h100");
+    design::Design d = review::lab_design("superpod-h100");
     d.fleet[0].pdu_rating = kilowatts(kw);
     d.fleet[0].failures.racks_per_pdu = racks;
     return review::run_stages(std::move(d), machine::known());
@@ -253,7 +254,7 @@ TEST(HallRules, TheHottestHour) {
                .fix = "More units, a plant for hotter days, or fewer watts.",
                .edit = "site.cooling_spares = 2"});
   weather.dry_c = {10, 56.2};  // beyond the hot side no number of units helps
-  const rules::Finding f = only_finding(h.review, "facility.hottest-hour");
+  const Finding f = only_finding(h.review, "facility.hottest-hour");
   EXPECT_EQ(f.edit->path + " = " + f.edit->value, "site.cooling_design = 57 C");
   weather.dry_c = {10, 35};
   EXPECT_TRUE(findings_by(h.review, "facility.hottest-hour").empty());
@@ -265,11 +266,11 @@ TEST(HallRules, TheHottestHour) {
 
 TEST(HallEdits, GeneratorsThenBatteriesThatLastUntilTheyRun) {
   Hall h;
-  EXPECT_EQ(rules::edit_ride(h.view()).path, "site.generator");
-  EXPECT_EQ(rules::edit_ride(h.view()).value, rules::at_least(minutes(1)));
+  EXPECT_EQ(edit_ride(h.view()).path, "site.generator");
+  EXPECT_EQ(edit_ride(h.view()).value, at_least(minutes(1)));
   Hall with = hall_of([](design::Design& d) { d.sites[0].generator = seconds(90); });
-  EXPECT_EQ(rules::edit_ride(with.view()).path, "site.battery");
-  EXPECT_EQ(rules::edit_ride(with.view()).value, rules::at_least(seconds(90)));
+  EXPECT_EQ(edit_ride(with.view()).path, "site.battery");
+  EXPECT_EQ(edit_ride(with.view()).value, at_least(seconds(90)));
 }
 
 // 10.2 kW a node at a PUE of 1.5: five more take 76.5 kW and, of four a rack, two racks.
@@ -279,17 +280,17 @@ TEST(HallEdits, ASiteCarriesWhatItsPowerAndItsPositionsAllow) {
   h.view().pue.middle = 1.5;
   h.view().racks = 32;
   h.view().draw_peak = kilowatts(2000 - 76.6);
-  EXPECT_TRUE(rules::site_carries(h.review, fleet, 5));
+  EXPECT_TRUE(site_carries(h.review, fleet, 5));
   h.view().draw_peak = kilowatts(2000 - 76.4);
-  EXPECT_FALSE(rules::site_carries(h.review, fleet, 5));
+  EXPECT_FALSE(site_carries(h.review, fleet, 5));
   h.view().draw_peak = kilowatts(100);
-  EXPECT_TRUE(rules::site_carries(h.review, fleet, 7));
-  EXPECT_FALSE(rules::site_carries(h.review, fleet, 8)) << "three racks for eight";
+  EXPECT_TRUE(site_carries(h.review, fleet, 7));
+  EXPECT_FALSE(site_carries(h.review, fleet, 8)) << "three racks for eight";
   h.fleet().rack.nodes = 0;
-  EXPECT_TRUE(rules::site_carries(h.review, fleet, 8));
+  EXPECT_TRUE(site_carries(h.review, fleet, 8));
   h.view().fleets.clear();
-  EXPECT_TRUE(rules::site_carries(h.review, fleet, 10000));
+  EXPECT_TRUE(site_carries(h.review, fleet, 10000));
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

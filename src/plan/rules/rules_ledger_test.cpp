@@ -5,21 +5,22 @@
 
 #include "core/base/text.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // 127 nodes: a run of 120, a service of 2 and jobs of 5.
 machine::FleetBook& book_in(review::Review& r) { return r.ledger.fleets.at(0); }
 
 TEST(BookRules, MoreNodesThanThereAre) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   EXPECT_TRUE(findings_by(r, "cluster.nodes").empty());
   for (machine::Booking& b : book_in(r).bookings) {
     if (b.workload == &r.design().workloads[2]) b.nodes = 12.345;
   }
-  const rules::Finding f = only_finding(r, "cluster.nodes");
+  const Finding f = only_finding(r, "cluster.nodes");
   EXPECT_EQ(f.what,
             "Workloads hold 134.35 nodes of fleet 'train', which has 127: pretrain 120, group "
             "12.35, assistant 2.");
@@ -32,7 +33,7 @@ TEST(BookRules, MoreNodesThanThereAre) {
 }
 
 TEST(BookRules, WhoAsksForMoreThanTheFleetSaysSoItself) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   for (machine::Booking& b : book_in(r).bookings) {
     b.given = false;
     if (b.workload == &r.design().workloads[2]) b.nodes = 12;
@@ -55,7 +56,7 @@ TEST(BookRules, WhoAsksForMoreThanTheFleetSaysSoItself) {
 
 // Sixteen replicas of four accelerators where eight do: 32 of 64 accelerators idle.
 TEST(BookRules, MoreReplicasThanAreNeeded) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.replicas_needed = 8;
   v.capacity_per_replica = PerSecond(10.234);
@@ -69,7 +70,7 @@ TEST(BookRules, MoreReplicasThanAreNeeded) {
   EXPECT_TRUE(findings_by(r, "serving.over-provision").empty()) << "half as many again";
   v.replicas = 16;
   v.devices = 64;
-  const rules::Finding f = only_finding(r, "serving.over-provision");
+  const Finding f = only_finding(r, "serving.over-provision");
   EXPECT_EQ(f.what, "'chat' runs 16 replicas where 8 do; 32 accelerators do nothing, " +
                         show(320e3, figures::Unit::usd_per_year) + ".");
   EXPECT_EQ(f.why,
@@ -90,7 +91,7 @@ TEST(BookRules, MoreReplicasThanAreNeeded) {
 
 // A Poisson mean of 2 is above 6 for 0.0045 and above 5 for 0.0166 of the time: six stand by.
 TEST(BookRules, NodesThatAreNobodys) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.trains[0].failure.mean_in_repair = 2;
   machine::FleetBook& book = book_in(r);
   const auto hold = [&](double nodes) { book.bookings[0].nodes = nodes; };
@@ -125,13 +126,13 @@ TEST(BookRules, TwoSchedulersOnOneFleet) {
                .why = "Neither scheduler sees what the other has started on a node that both use.",
                .fix = "Make two fleets of it: 3 nodes with `partition: kubernetes`, 124 with "
                       "`partition: slurm`."});
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "cluster.partitions").empty());
-  EXPECT_TRUE(findings_by(lab_review("small-lab"), "cluster.partitions").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "cluster.partitions").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("small-lab"), "cluster.partitions").empty());
 }
 
 // 63.5 of 127 nodes for all the time are half of the hours; of those 0.8 are used.
 TEST(BookRules, HoursThatAreDearerThanRented) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   machine::FleetBook& book = book_in(r);
   book.bookings.resize(1);
   book.bookings[0].nodes = 63.5;
@@ -141,7 +142,7 @@ TEST(BookRules, HoursThatAreDearerThanRented) {
   r.cost.accelerators = 1016;
   r.cost.annual = usd(9e6);
   r.cost.market->median = usd_per_hour(2);
-  const rules::Finding f = only_finding(r, "cost.renting");
+  const Finding f = only_finding(r, "cost.renting");
   EXPECT_EQ(f.what,
             "Of the hours that this design buys it uses 40 %; owning is cheaper than renting above "
             "50 % at the earliest.");
@@ -197,7 +198,7 @@ TEST(PolicyRules, WorkOutsideItsRegion) {
 TEST(PolicyRules, DataOutsideItsRegion) {
   const auto edits = [](const review::Review& r) {
     std::vector<std::string> all;
-    for (const rules::Finding& f : findings_by(r, "policy.residency")) all.push_back(edit_of(f));
+    for (const Finding& f : findings_by(r, "policy.residency")) all.push_back(edit_of(f));
     return all;
   };
   const review::Review data = edited_review("medical-imaging", {{"storage[0].region", "usa"}});
@@ -221,7 +222,7 @@ TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
   const review::Review r =
       edited_review("chatbot-zones", {{"workloads[0].serve.zones[0].residency", "eu"},
                                       {"workloads[0].serve.zones[0].failover", ""}});
-  const rules::Finding f = only_finding(r, "policy.residency");
+  const Finding f = only_finding(r, "policy.residency");
   const std::string edit = edit_of(f);
   EXPECT_EQ(edit.find("workloads[0].serve.zones[0] = { site: europe, fleet: europe"), 0U) << edit;
   EXPECT_EQ(f.what, "'chatbot' must stay in eu, but fleet 'us-east' stands in " +
@@ -231,7 +232,7 @@ TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
 TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
   const review::Review r = edited_review(
       "chatbot-zones", {{"workloads[0].serve.zones[0].failover", "[us-west, europe]"}});
-  const rules::Finding f = only_finding(r, "policy.residency");
+  const Finding f = only_finding(r, "policy.residency");
   EXPECT_EQ(f.what, "'chatbot in us-east' must stay in usa, but would go to europe.");
   EXPECT_EQ(f.why,
             "Requests are data; none is sent outside, so that a lost site leaves its users alone.");
@@ -239,19 +240,19 @@ TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
   const std::string edit = edit_of(f);
   EXPECT_NE(edit.find("failover: [us-west]"), std::string::npos) << edit;
   EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.zones[0].failover").line);
-  EXPECT_TRUE(findings_by(lab_review("chatbot-zones"), "policy.residency").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("chatbot-zones"), "policy.residency").empty());
 }
 
 TEST(PolicyRules, PartsThatNeedALicence) {
   const review::Review r = edited_review("superpod-h100", {{"site.region", "chn"}});
-  const rules::Finding f = only_finding(r, "policy.export-control");
+  const Finding f = only_finding(r, "policy.export-control");
   EXPECT_EQ(
       f.what.find(r.fleets()[0].accelerator()->name + " may need an export licence for chn ("), 0U)
       << f.what;
   EXPECT_TRUE(f.why.ends_with("; ask counsel before ordering.")) << f.why;
   EXPECT_EQ(f.fix, "Choose a part that is not listed for this country, or plan for the licence.");
   EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0].node").line);
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "policy.export-control").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "policy.export-control").empty());
 }
 
 TEST(PolicyRules, CallsOutOfAnAirGap) {
@@ -279,7 +280,7 @@ TEST(PolicyRules, CallsOutOfAnAirGap) {
       "superpod-h100",
       {{"site.air_gapped", "true"},
        {"pipeline", "{ stages: [{ stage: ingest, to: hot, size: 10 TB, rate: 100 Gb/s }] }"}});
-  const rules::Finding f = only_finding(stage, "policy.air-gap");
+  const Finding f = only_finding(stage, "policy.air-gap");
   EXPECT_EQ(f.what.find("Stage '"), 0U);
   EXPECT_TRUE(f.what.ends_with("' takes in data from outside to air-gapped site '" + site + "'."));
   EXPECT_EQ(f.fix,
@@ -334,7 +335,7 @@ TEST(PolicyRules, TenantsAndEngines) {
                       "another's.",
                .fix = "Set tenant_isolation on the site, or give the workload a site of its own.",
                .edit = "site.tenant_isolation = true"});
-  EXPECT_TRUE(findings_by(lab_review("fraud-cpu"), "policy.tenant-isolation").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("fraud-cpu"), "policy.tenant-isolation").empty());
   const review::Review engine =
       edited_review("superpod-h100", {{"workloads[1].serve.engine", "tgi"}});
   const catalog::ServingEngine& tgi = *engine.catalog().engine("tgi");
@@ -347,8 +348,8 @@ TEST(PolicyRules, TenantsAndEngines) {
        .why = "It gets no fixes and no support for new models (" + tgi.provenance.source + ").",
        .fix = "Use " + next + ".",
        .edit = "workloads[1].serve.engine = " + next});
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "serving.engine-retired").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "serving.engine-retired").empty());
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -9,9 +9,10 @@
 #include "model/jobs/batch_split.h"
 #include "model/machine/known_fixture.h"
 #include "plan/review/serve_sizing.h"
-#include "plan/verdict/verdict.h"
+#include "plan/review/stages.h"
+#include "plan/rules/rules.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 design::Design template_named(std::string_view name) {
@@ -21,33 +22,33 @@ design::Design template_named(std::string_view name) {
 }
 
 TEST(edits, amounts_have_two_digits_and_are_not_below) {
-  EXPECT_EQ(rules::at_least(terabytes(12.83)), "13 TB");
-  EXPECT_EQ(rules::at_least(kilowatts(10.2)), "11 kW");
-  EXPECT_EQ(rules::at_least(kilowatts(44)), "44 kW");
+  EXPECT_EQ(at_least(terabytes(12.83)), "13 TB");
+  EXPECT_EQ(at_least(kilowatts(10.2)), "11 kW");
+  EXPECT_EQ(at_least(kilowatts(44)), "44 kW");
   for (double amount = 1; amount < 1e15; amount *= 1.37) {
-    const double read = parse_quantity<Bytes>(rules::at_least(Bytes(amount))).value().base();
+    const double read = parse_quantity<Bytes>(at_least(Bytes(amount))).value().base();
     EXPECT_GE(read, amount);
     EXPECT_LE(read, amount * 1.11);
   }
 }
 
 TEST(edits, names_are_quoted_where_yaml_would_misread_them) {
-  EXPECT_EQ(rules::name_text("node-nvme"), "node-nvme");
-  EXPECT_EQ(rules::name_text("a, b"), "\"a, b\"");
-  EXPECT_EQ(rules::list_text(std::vector<std::string>{"hot", "x: y"}), "[hot, \"x: y\"]");
+  EXPECT_EQ(name_text("node-nvme"), "node-nvme");
+  EXPECT_EQ(name_text("a, b"), "\"a, b\"");
+  EXPECT_EQ(list_text(std::vector<std::string>{"hot", "x: y"}), "[hot, \"x: y\"]");
 }
 
 TEST(edits, storage_gets_the_compute_networks_switches_and_keeps_its_own_words) {
   design::Networks fabric = template_named("av-vision").fabric;
   fabric.storage = {.converged = true, .ports_per_node = 1};
-  const design::Network own = rules::separate_storage(fabric);
+  const design::Network own = separate_storage(fabric);
   EXPECT_FALSE(own.converged);
   EXPECT_EQ(own.topology, design::NamedTopology::fat_tree);
   EXPECT_EQ(own.switch_part, fabric.compute.switch_part);
   EXPECT_TRUE(own.roce == fabric.compute.roce) << "the same switches, set up alike";
   EXPECT_EQ(own.ports_per_node, 1);
   fabric.storage = {.topology = design::NamedTopology::three_tier, .converged = true};
-  EXPECT_EQ(rules::separate_storage(fabric).topology, design::NamedTopology::three_tier);
+  EXPECT_EQ(separate_storage(fabric).topology, design::NamedTopology::three_tier);
 }
 
 TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
@@ -92,4 +93,4 @@ TEST(edits, a_service_split_by_zones_rounds_halves_up_and_leaves_one_each) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

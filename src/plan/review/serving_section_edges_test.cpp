@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "core/base/units.h"
-#include "plan/verdict/hand_fixture.h"
+#include "plan/review/lab_fixture.h"
 #include "plan/verdict/sections.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
-review::Review spoken_service(const std::string& rest, const std::string& node = "dgx-h100",
+Review spoken_service(const std::string& rest, const std::string& node = "dgx-h100",
                               const std::string& more = "") {
   return hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: " + node +
@@ -24,9 +24,9 @@ review::Review spoken_service(const std::string& rest, const std::string& node =
 const std::string kSpoken = "rate: 8 /s, input_tokens: 800, output_tokens: 100";
 
 TEST(ServingSectionEdges, OfAgents) {
-  review::Review r = spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken +
+  Review r = spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken +
                                     ", agent: { calls: 4, tool_time: 5 s } }");
-  review::ServeView& v = r.serves.at(0);
+  ServeView& v = r.serves.at(0);
   v.error = 0.2;
   v.task = seconds(30);
   v.task_p99 = seconds(60);
@@ -49,10 +49,10 @@ TEST(ServingSectionEdges, OfAgents) {
 }
 
 TEST(ServingSectionEdges, OfAnIndex) {
-  review::Review r =
+  Review r =
       spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken +
                      " }, retrieval: { tier: fast, index: 2 TB, reads: 37.125, hops: 3 }");
-  review::ServeView& v = r.serves.at(0);
+  ServeView& v = r.serves.at(0);
   v.request.before = milliseconds(12);
   v.request.before_p99 = milliseconds(34);
   const auto sections = serving_sections(r);
@@ -71,7 +71,7 @@ TEST(ServingSectionEdges, OfAnIndex) {
 // A replica on half of a node reads its share of a tier that four replicas read: 10 GB/s.
 TEST(ServingSectionEdges, OfAKvTier) {
   const auto rate = [](const std::string& split, int replicas) {
-    const review::Review r =
+    const Review r =
         spoken_service(split + ", replicas: " + std::to_string(replicas) + ", arrivals: { " +
                        kSpoken + " }, kv_tier: { tier: fast, capacity: 1 TB }");
     EXPECT_TRUE(r.serves.at(0).feasible()) << r.serves[0].infeasible;
@@ -82,7 +82,7 @@ TEST(ServingSectionEdges, OfAKvTier) {
   EXPECT_NEAR(f.estimate.value, 40e9 / 8, 1);
   expect_ends(f, 0.3, 0.3);
   EXPECT_EQ(f.formula, "all replicas at once; what it brings back, only a run sees");
-  const review::Review plain = hand_review(
+  const Review plain = hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 8 }]\nworkloads: [{ serve: "
       "{ name: s, network: { forward: 50 GFLOP, params: 25M }, replicas: 2, request_size: 1 MB, "
       "arrivals: { rate: 5 /s, peak: 2 } } }]\n");
@@ -100,7 +100,7 @@ TEST(ServingSectionEdges, OfAKvTier) {
 // Host memory is read by as many links as the replica has, in stages and splits alike.
 TEST(ServingSectionEdges, OfHostMemoryAsAKvTier) {
   const auto rate = [](const std::string& split) {
-    const review::Review r = spoken_service(split + ", replicas: 2, arrivals: { " + kSpoken +
+    const Review r = spoken_service(split + ", replicas: 2, arrivals: { " + kSpoken +
                                             " }, kv_tier: { tier: host, capacity: 100 GB }");
     EXPECT_TRUE(r.serves.at(0).feasible()) << r.serves[0].infeasible;
     return hand_figure(serving_sections(r), "kv_tier_rate").estimate.value;
@@ -112,14 +112,14 @@ TEST(ServingSectionEdges, OfHostMemoryAsAKvTier) {
 }
 
 TEST(ServingSectionEdges, OnHostsAndSlices) {
-  const review::Review cores =
+  const Review cores =
       spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken + " }", "cpu-2s-server");
   ASSERT_TRUE(cores.serves.at(0).feasible()) << cores.serves[0].infeasible;
   const auto sections = serving_sections(cores);
   EXPECT_EQ(hand_figure(sections, "accelerators").label, "accelerators used, hosts");
   EXPECT_NE(sections.at(0).summary.find(", 1 host a replica, "), std::string::npos)
       << sections[0].summary;
-  const review::Review sliced =
+  const Review sliced =
       spoken_service("replicas: 4, arrivals: { " + kSpoken + " }", "dgx-h100, mig: { 3g.40gb: 2 }");
   ASSERT_TRUE(sliced.serves.at(0).feasible()) << sliced.serves[0].infeasible;
   const auto slices = serving_sections(sliced);
@@ -130,7 +130,7 @@ TEST(ServingSectionEdges, OnHostsAndSlices) {
 }
 
 TEST(ServingSectionEdges, WhatBindsAReplica) {
-  review::Review r = spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken + " }");
+  Review r = spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken + " }");
   using enum serving::ServingBound;
   r.serves.at(0).bound = none;
   EXPECT_EQ(serving_sections(r).at(0).limit, "the latency objective");
@@ -142,14 +142,14 @@ TEST(ServingSectionEdges, WhatBindsAReplica) {
 
 // 0.12345 of the answers go on: all numbers to three digits, replicas to four.
 TEST(ServingSectionEdges, OfACascadeToTheDigit) {
-  review::Review r = spoken_service(
+  Review r = spoken_service(
       "tp: 1, replicas: 4, quality: 0.71234, quality_source: ours, arrivals: { " + kSpoken +
           " }, escalate: { service: big, share: 0.12345 }",
       "dgx-h100",
       "  - serve: { name: big, model: llama-3-8b, tp: 1, replicas: 4, quality: 0.91234, arrivals: "
       "{ rate: 0 /s, input_tokens: 800, output_tokens: 100 } }\n");
-  review::ServeView& v = r.serves.at(0);
-  review::ServeView& large = r.serves.at(1);
+  ServeView& v = r.serves.at(0);
+  ServeView& large = r.serves.at(1);
   v.answer = seconds(1.5);
   large.answer = seconds(4);
   v.error = 0.2;
@@ -191,7 +191,7 @@ TEST(ServingSectionEdges, OfACascadeToTheDigit) {
 
 TEST(ServingSectionEdges, AQualityOfItsOwn) {
   const auto quality = [](const std::string& said) {
-    const review::Review r =
+    const Review r =
         spoken_service("tp: 1, replicas: 4, " + said + "arrivals: { " + kSpoken + " }");
     return hand_figure(serving_sections(r), "quality");
   };
@@ -209,10 +209,10 @@ TEST(ServingSectionEdges, AQualityOfItsOwn) {
 
 // Two zones take the users; each is named, to three and four digits, and their bytes add up.
 TEST(ServingSectionEdges, UsersThatGoToTwoZones) {
-  review::Review r = lab_review("chatbot-zones");
-  review::ServeView& v = r.serves[0];
+  Review r = lab_review("chatbot-zones");
+  ServeView& v = r.serves[0];
   v.error = 0.2;
-  review::FailoverTo to = v.failover->to.at(0);
+  FailoverTo to = v.failover->to.at(0);
   to.zone = 1;
   to.rate = PerSecond(12.3456);
   to.replicas_needed = 9.87654;
@@ -221,7 +221,7 @@ TEST(ServingSectionEdges, UsersThatGoToTwoZones) {
   to.load = 0.5;
   to.ttft_p99 = milliseconds(300);
   to.latency_p99 = seconds(3);
-  review::FailoverTo other = to;
+  FailoverTo other = to;
   other.zone = 2;
   other.rate = PerSecond(7);
   other.line = gbytes_per_s(2);
@@ -241,12 +241,12 @@ TEST(ServingSectionEdges, UsersThatGoToTwoZones) {
 
 // Weights that come slowly: 16 GB at 1 GB/s, a fifth less or twice as long.
 TEST(ServingSectionEdges, WeightsOfAReplica) {
-  const review::Review kept =
+  const Review kept =
       spoken_service("tp: 1, replicas: 4, weights_tier: fast, arrivals: { " + kSpoken + " }");
   const figures::Number f = hand_figure(serving_sections(kept), "load_time");
   EXPECT_EQ(f.label, "time to load a replica's weights, from fast");
   expect_ends(f, 0.2, 1);
-  review::Review r = kept;
+  Review r = kept;
   auto m = std::make_shared<machine::Machine>(*r.machine);
   m->tiers[0].read = BytesPerSecond();
   r.machine = m;
@@ -254,7 +254,7 @@ TEST(ServingSectionEdges, WeightsOfAReplica) {
 }
 
 TEST(ServingSectionEdges, WithoutMoneyNoPriceOfATokenIsSaid) {
-  review::Review r = spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken + " }");
+  Review r = spoken_service("tp: 1, replicas: 4, arrivals: { " + kSpoken + " }");
   r.cost.accelerators = 0;
   EXPECT_EQ(hand_figure(serving_sections(r), "usd_per_mtoken").id, "");
   r.cost.accelerators = 1;
@@ -262,4 +262,4 @@ TEST(ServingSectionEdges, WithoutMoneyNoPriceOfATokenIsSaid) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

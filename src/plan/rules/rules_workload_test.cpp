@@ -4,19 +4,20 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 review::Review changed_pod(const char* name, void (*change)(design::Design&)) {
-  design::Design d = lab_design(name);
+  design::Design d = review::lab_design(name);
   change(d);
   return review::run_stages(std::move(d), machine::known());
 }
 
 TEST(WorkRules, ARunThatCannotRun) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.trains[0].infeasible = "too wide";
   expect_said(r, only_finding(r, "training.feasible"),
               {.path = "workloads[0].train.batch",
@@ -29,14 +30,14 @@ TEST(WorkRules, ARunThatCannotRun) {
     std::get<design::Train>(d.workloads[0].task).layout.emplace();
   });
   laid.trains[0].infeasible = "too wide";
-  const rules::Finding f = only_finding(laid, "training.feasible");
+  const Finding f = only_finding(laid, "training.feasible");
   EXPECT_EQ(f.fix, "Try layout: auto, or another batch.");
   EXPECT_EQ(f.edit->path + " = " + f.edit->value, "workloads[0].train.layout = auto");
 }
 
 // 512 accelerators, of which one in twenty may be left over.
 TEST(WorkRules, ABatchThatLeavesMachinesIdle) {
-  review::Review r = lab_review("av-vision");
+  review::Review r = review::lab_review("av-vision");
   review::TrainView& t = r.trains.at(0);
   const int all = t.fleet->accelerators;
   ASSERT_EQ(all, 512);
@@ -44,7 +45,7 @@ TEST(WorkRules, ABatchThatLeavesMachinesIdle) {
   t.accelerators = 487;  // 0.0488 idle
   EXPECT_TRUE(findings_by(r, "training.idle-nodes").empty());
   t.accelerators = 486;  // 0.0508
-  const rules::Finding f = only_finding(r, "training.idle-nodes");
+  const Finding f = only_finding(r, "training.idle-nodes");
   EXPECT_EQ(f.what, "'" + t.label + "' uses 486 of 512 accelerators; the rest stand idle.");
   EXPECT_EQ(f.why,
             "A batch of " + std::to_string(t.train->batch) + " does not split over more of them.");
@@ -62,14 +63,14 @@ TEST(WorkRules, ABatchThatLeavesMachinesIdle) {
   review::Review odd = changed_pod("av-vision", [](design::Design& d) {
     std::get<design::Train>(d.workloads[0].task).batch = 3200;
   });
-  const rules::Finding batch = only_finding(odd, "training.idle-nodes");
+  const Finding batch = only_finding(odd, "training.idle-nodes");
   EXPECT_EQ(batch.fix,
             "Choose a batch that 512 accelerators can share, for instance 3072, or give `nodes`.");
   EXPECT_EQ(batch.edit->value, "3072");
 }
 
 TEST(WorkRules, AServiceThatCannotBeServed) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   r.serves[0].infeasible = "it does not fit";
   expect_said(r, only_finding(r, "serving.capacity"),
               {.path = "workloads[0].serve",
@@ -81,7 +82,7 @@ TEST(WorkRules, AServiceThatCannotBeServed) {
 }
 
 TEST(WorkRules, AServiceWithTooFewReplicas) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.replicas = 12.123456;
   v.replicas_needed = 14.987654;
@@ -89,7 +90,7 @@ TEST(WorkRules, AServiceWithTooFewReplicas) {
   v.peak = PerSecond(140.1234);
   v.devices = 48;
   v.devices_there = 64;
-  const rules::Finding f = only_finding(r, "serving.capacity");
+  const Finding f = only_finding(r, "serving.capacity");
   EXPECT_EQ(f.what, "'chat' has 12.12 replicas and needs 14.99 at peak.");
   EXPECT_EQ(f.why,
             "One replica serves 9.88 requests a second within the objective; 140 arrive at peak.");
@@ -106,7 +107,7 @@ TEST(WorkRules, AServiceWithTooFewReplicas) {
 
 TEST(WorkRules, KvBlocksWithoutRoom) {
   const auto with_kv = [](const char* tier, Bytes each) {
-    design::Design d = lab_design("inference-pod");
+    design::Design d = review::lab_design("inference-pod");
     auto& serve = std::get<design::Serve>(d.workloads[0].task);
     serve.kv_tier = design::KvTier{.tier = tier, .capacity = each};
     return review::run_stages(std::move(d), machine::known());
@@ -127,10 +128,10 @@ TEST(WorkRules, KvBlocksWithoutRoom) {
 
 // Two replicas of four accelerators stand on a host of eight: each has half of its memory.
 TEST(WorkRules, KvBlocksOfOneHost) {
-  const review::Review r = edited_review(
+  const review::Review r = review::edited_review(
       "inference-pod", {{"fleet[0].custom", "{ memory: 1 TB }"},
                         {"workloads[0].serve.kv_tier", "{ tier: host, capacity: 600 GB }"}});
-  const rules::Finding f = only_finding(r, "serving.kv-room");
+  const Finding f = only_finding(r, "serving.kv-room");
   EXPECT_EQ(f.what, "2 replicas of 'chat' keep 600 GB of blocks each where there are 1 TB.");
   EXPECT_EQ(f.why, "Replicas of one host share its memory and its drives.");
   EXPECT_EQ(f.fix, "Keep 500 GB each, or provide the room.");
@@ -138,10 +139,10 @@ TEST(WorkRules, KvBlocksOfOneHost) {
 }
 
 TEST(WorkRules, AServiceThatIsUpTooSeldom) {
-  review::Review r = lab_review("inference-pod");  // 0.999 is asked for: 8.76 hours a year
+  review::Review r = review::lab_review("inference-pod");  // 0.999 is asked for: 8.76 hours a year
   review::ServeView& v = r.serves[0];
   v.availability = 0.998;
-  rules::Finding f = only_finding(r, "serving.availability");
+  Finding f = only_finding(r, "serving.availability");
   EXPECT_EQ(f.what, "'chat' is short of replicas for " + brief(years(1 - 0.998)) + " a year; " +
                         brief(years(1 - 0.999)) + " are allowed.");
   EXPECT_EQ(f.why, "Hosts fail and their replicas are gone until others have loaded the weights.");
@@ -160,7 +161,7 @@ TEST(WorkRules, AServiceThatIsUpTooSeldom) {
             "users (`failover`), sooner.");
   EXPECT_EQ(f.edit->path, "site.generator");
   v.dark_missed = 0.0009;
-  EXPECT_FALSE(rules::is_dark_too_long(v));
+  EXPECT_FALSE(is_dark_too_long(v));
   v.availability = 0.999;
   EXPECT_TRUE(findings_by(r, "serving.availability").empty());
   v.availability = 0;
@@ -196,9 +197,9 @@ TEST(WorkRules, RunsThatEndTooLate) {
   r.trains[0].infeasible = "no";
   EXPECT_TRUE(findings_by(r, "workload.deadline").empty());
 
-  review::Review batch = lab_review("fraud-cpu");
+  review::Review batch = review::lab_review("fraud-cpu");
   batch.batches[0].duration = hours(6);
-  const rules::Finding f = only_finding(batch, "workload.deadline");
+  const Finding f = only_finding(batch, "workload.deadline");
   EXPECT_EQ(f.what, "'retrain' takes 6 h and must end within 4 h.");
   EXPECT_EQ(f.place.line, place_of(batch.design(), "workloads[0].batch").line);
   batch.batches[0].duration = hours(4);
@@ -209,11 +210,11 @@ TEST(WorkRules, RunsThatEndTooLate) {
 }
 
 TEST(WorkRules, QueuesAndGangsThatNeverEnd) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::JobsView& j = r.jobs.at(0);
   EXPECT_TRUE(findings_by(r, "cluster.gangs").empty());
   j.queue.load = 1;
-  const rules::Finding full = only_finding(r, "cluster.gangs");
+  const Finding full = only_finding(r, "cluster.gangs");
   EXPECT_EQ(full.what, "'group' offers 100 % of what the fleet can do: the queue has no end.");
   EXPECT_EQ(full.why, "Arrivals times duration times size exceed the accelerators.");
   EXPECT_EQ(full.fix, "Grow the fleet or shed load.");
@@ -224,7 +225,7 @@ TEST(WorkRules, QueuesAndGangsThatNeverEnd) {
   j.queue.load = 0.5;
   j.largest = 64;
   j.largest_fits = cluster::GangVerdict::never;
-  const rules::Finding wide = only_finding(r, "cluster.gangs");
+  const Finding wide = only_finding(r, "cluster.gangs");
   EXPECT_EQ(wide.what, "Jobs of 64 accelerators in 'group' can never start: the fleet has 1,016.");
   EXPECT_EQ(wide.why, "An all-or-nothing job waits for ever for nodes that do not exist.");
   EXPECT_EQ(wide.fix, "Drop the size, or grow the fleet.");
@@ -245,13 +246,13 @@ TEST(WorkRules, QueuesAndGangsThatNeverEnd) {
 }
 
 TEST(WorkRules, SlicesThatDoNotFit) {
-  review::Review r = lab_review("small-lab");
+  review::Review r = review::lab_review("small-lab");
   ASSERT_FALSE(r.mig.empty());
   review::MigView& v = r.mig[0];
   EXPECT_TRUE(findings_by(r, "cluster.mig-slices").empty());
   v.fits = false;
   const std::string name = v.fleet->fleet->name;
-  rules::Finding f = only_finding(r, "cluster.mig-slices");
+  Finding f = only_finding(r, "cluster.mig-slices");
   EXPECT_EQ(f.what, "The slices of fleet '" + name + "' do not fit one accelerator together.");
   EXPECT_EQ(f.why, "Instances may not overlap in memory slices, and start only at fixed ones.");
   EXPECT_EQ(f.fix, "Take fewer or smaller slices; `orrery catalog mig_profiles` lists them.");
@@ -263,14 +264,14 @@ TEST(WorkRules, SlicesThatDoNotFit) {
 }
 
 TEST(WorkRules, TooFewSpares) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.failure.shortfall = 0.01;
   EXPECT_TRUE(findings_by(r, "failure.spares").empty());
   t.failure.shortfall = 0.034;
   t.failure.spares = 2;
   t.failure.mean_in_repair = 2.567;
-  const rules::Finding f = only_finding(r, "failure.spares");
+  const Finding f = only_finding(r, "failure.spares");
   EXPECT_EQ(f.what, "With 2 spare hosts 'pretrain' lacks nodes 3.4 % of the time.");
   EXPECT_EQ(f.why, "2.6 hosts are in repair on average.");
   EXPECT_EQ(f.fix, "Add spare nodes, or plan the job some nodes smaller.");
@@ -282,7 +283,7 @@ TEST(WorkRules, TooFewSpares) {
 
 TEST(WorkRules, Int8WhereItIsLost) {
   const auto with = [](const char* node, catalog::Precision precision) {
-    design::Design d = lab_design("inference-pod");
+    design::Design d = review::lab_design("inference-pod");
     d.fleet[0].node = node;
     std::get<design::Serve>(d.workloads[0].task).precision = precision;
     return review::run_stages(std::move(d), machine::known());
@@ -303,13 +304,13 @@ TEST(WorkRules, Int8WhereItIsLost) {
 }
 
 TEST(WorkRules, AZoneWhoseUsersFindNoRoom) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   EXPECT_TRUE(findings_by(r, "serving.failover").empty());
   review::ServeView& v = r.serves[0];
   ASSERT_TRUE(v.failover && v.failover->first);
   v.peak = PerSecond(72.3456);
   v.failover->refused = PerSecond(10.456);
-  const rules::Finding f = only_finding(r, "serving.failover");
+  const Finding f = only_finding(r, "serving.failover");
   EXPECT_EQ(f.what, "When the site of '" + v.label +
                         "' is lost at peak, 10.5 of its 72.3 requests a second find no room.");
   EXPECT_EQ(f.why,
@@ -327,7 +328,7 @@ TEST(WorkRules, AZoneWhoseUsersFindNoRoom) {
 }
 
 TEST(WorkRules, ALineThatDoesNotCarryTheUsers) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   review::FailoverTo& to = v.failover->to.at(0);
   to.line = to.way.path.rate;
@@ -339,8 +340,8 @@ TEST(WorkRules, ALineThatDoesNotCarryTheUsers) {
        .what = brief(gbits_per_s(12.5)) + " of '" + v.label + "' would cross on a line of " +
                brief(gbits_per_s(10)) + " when its site is lost.",
        .why = "What comes with a request must cross before it is computed.",
-       .fix = "Rent a line of " + rules::at_least(gbits_per_s(12.5)) + ".",
-       .edit = "fabric.wan[0].rate = " + rules::at_least(gbits_per_s(12.5))});
+       .fix = "Rent a line of " + at_least(gbits_per_s(12.5)) + ".",
+       .edit = "fabric.wan[0].rate = " + at_least(gbits_per_s(12.5))});
   // Of two sites on one line the one that sends more is named.
   review::ServeView& other = r.serves[1];
   other.failover->to.at(0).line = gbits_per_s(20);
@@ -354,7 +355,7 @@ TEST(WorkRules, AZoneWithoutAWay) {
     zones[1].failover.clear();
   });
   bool said = false;
-  for (const rules::Finding& f : findings_by(r, "serving.failover")) {
+  for (const Finding& f : findings_by(r, "serving.failover")) {
     if (f.what != "'" + r.serves[0].label + "' would go to 'us-west', and no line leads there.") {
       continue;
     }
@@ -367,4 +368,4 @@ TEST(WorkRules, AZoneWithoutAWay) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -6,9 +6,10 @@
 
 #include "core/base/text.h"
 #include "plan/rules/spend.h"
-#include "plan/verdict/hand_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // Whatever a change brings pays where a useful hour costs as much as this.
@@ -19,7 +20,7 @@ review::Review at_any_price(review::Review r) {
 
 std::vector<std::string> spent_on(const review::Review& r) {
   std::vector<std::string> all;
-  for (const rules::Spend& s : rules::best_spends(at_any_price(r))) {
+  for (const Spend& s : best_spends(at_any_price(r))) {
     all.push_back(s.change.path + " = " + s.change.value.substr(0, 12));
   }
   std::ranges::sort(all);
@@ -74,7 +75,7 @@ TEST(SpendTrials, OfNetworksAndTiers) {
                                                               {"storage[0].capacity", ""},
                                                               {"storage[1].name", "cold"},
                                                               {"storage[1].tier", "warm"}});
-  for (const rules::Spend& s : rules::best_spends(at_any_price(bare))) {
+  for (const Spend& s : best_spends(at_any_price(bare))) {
     if (s.change.path != "storage[0]") continue;
     EXPECT_EQ(s.what, "twice the servers of tier 'hot'");
     EXPECT_NE(s.change.value.find("servers: 32"), std::string::npos) << s.change.value;
@@ -86,15 +87,15 @@ TEST(SpendTrials, OfNetworksAndTiers) {
 }
 
 TEST(SpendTrials, AreOfTheFirstRunThatRuns) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.trains[0].infeasible = "no";
-  EXPECT_TRUE(rules::best_spends(at_any_price(r)).empty());
+  EXPECT_TRUE(best_spends(at_any_price(r)).empty());
   r.trains[0].infeasible.clear();
   r.trains.push_back(r.trains[0]);
   r.trains[0].infeasible = "no";
   r.trains[1].path = "workloads[7].train";
   EXPECT_EQ(spent_on(r).size(), 4U);
-  EXPECT_TRUE(rules::best_spends(at_any_price(lab_review("inference-pod"))).empty()) << "no run";
+  EXPECT_TRUE(best_spends(at_any_price(review::lab_review("inference-pod"))).empty()) << "no run";
 }
 
 // Six are worth it; five are shown, the cheapest first.
@@ -102,7 +103,7 @@ TEST(SpendOrder, TheBestFiveFirst) {
   const review::Review r =
       edited_review("superpod-h100", {{"workloads[0].train.checkpoint.mode", "sync"},
                                       {"workloads[0].train.checkpoint.every", "1 h"}});
-  const auto all = rules::best_spends(at_any_price(r));
+  const auto all = best_spends(at_any_price(r));
   ASSERT_EQ(all.size(), 5U);
   for (std::size_t i = 1; i < all.size(); ++i) {
     EXPECT_LE(all[i - 1].unit_cost_after_usd, all[i].unit_cost_after_usd);
@@ -111,14 +112,14 @@ TEST(SpendOrder, TheBestFiveFirst) {
 
 // What a change comes to is a review of its own.
 TEST(SpendFigures, AreThoseOfTheDesignWithTheChange) {
-  const review::Review& r = lab_review("superpod-h100");
+  const review::Review& r = review::lab_review("superpod-h100");
   design::Design d = r.design();
   d.fleet[0].spares = 1;
   const review::Review after = review::run_stages(d, machine::known());
   review::Review asked = at_any_price(r);
   asked.cost.goodput = 0.5;
   bool found = false;
-  for (const rules::Spend& s : rules::best_spends(asked)) {
+  for (const Spend& s : best_spends(asked)) {
     if (s.what != "one more spare node") continue;
     found = true;
     EXPECT_NEAR(s.cost_usd_per_year, (after.cost.annual - r.cost.annual).base(), 1e-3);
@@ -140,7 +141,7 @@ TEST(SpendFigures, ARestartIsMadeByAnAgent) {
   const review::Review after = review::run_stages(d, machine::known());
   ASSERT_GT(after.cost.goodput, r.cost.goodput);
   bool found = false;
-  for (const rules::Spend& s : rules::best_spends(at_any_price(r))) {
+  for (const Spend& s : best_spends(at_any_price(r))) {
     if (s.what != "restart in seconds: drain, requeue and release by an agent") continue;
     found = true;
     EXPECT_NEAR(s.goodput_after, after.cost.goodput, 1e-12);
@@ -150,19 +151,19 @@ TEST(SpendFigures, ARestartIsMadeByAnAgent) {
 
 // A fall of the price by one in two thousand is worth a line, if it or the goodput reads otherwise.
 TEST(SpendBounds, AGainThatIsSeen) {
-  review::Review r = at_any_price(lab_review("superpod-h100"));
-  const auto of = [](const std::vector<rules::Spend>& all, std::string_view what) {
-    const auto at = std::ranges::find(all, what, &rules::Spend::what);
-    return at == all.end() ? std::optional<rules::Spend>() : std::optional(*at);
+  review::Review r = at_any_price(review::lab_review("superpod-h100"));
+  const auto of = [](const std::vector<Spend>& all, std::string_view what) {
+    const auto at = std::ranges::find(all, what, &Spend::what);
+    return at == all.end() ? std::optional<Spend>() : std::optional(*at);
   };
   const std::string_view what = "one more spare node";
-  const auto first = of(rules::best_spends(r), what);
+  const auto first = of(best_spends(r), what);
   ASSERT_TRUE(first);
   const double after = first->unit_cost_after_usd;
   const auto offered = [&](double before, double goodput) {
     r.cost.per_useful_hour = usd_per_hour(before);
     r.cost.goodput = goodput;
-    return of(rules::best_spends(r), what).has_value();
+    return of(best_spends(r), what).has_value();
   };
   const double other = first->goodput_after * 0.9;
   EXPECT_FALSE(offered(after * 1.000499, other));
@@ -177,4 +178,4 @@ TEST(SpendBounds, AGainThatIsSeen) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -6,9 +6,10 @@
 
 #include "core/base/units.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/hand_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // A run of eight accelerators on two nodes: half of them are idle, unless it says so itself.
@@ -64,7 +65,7 @@ TEST(KvRoomRule, DrivesInTheNodes) {
         "tier: drives, capacity: " +
         std::string(each) + " }, arrivals: { rate: 1 /s, trace: chat } } }]\n");
     std::vector<std::string> all;
-    for (const rules::Finding& f : findings_by(r, "serving.kv-room"))
+    for (const Finding& f : findings_by(r, "serving.kv-room"))
       all.push_back(f.what + " " + f.why);
     return all;
   };
@@ -110,7 +111,7 @@ TEST(StagesRule, AStageThatCanNeverEnd) {
       "{ stage: ingest, name: in, to: hot, size: 1 TB, rate: 100 Gb/s }, { stage: archive, name: "
       "out, from: hot, to: far, size: 1 TB }";
   const review::Review r = sent_on(out);
-  const rules::Finding f = only_finding(r, "pipeline.stages");
+  const Finding f = only_finding(r, "pipeline.stages");
   const auto stages = jobs::pipeline_of(*r.machine);
   ASSERT_FALSE(stages.at(1).infeasible.empty());
   expect_said(r, f,
@@ -144,17 +145,17 @@ TEST(PeriodRule, WidensWhatHoldsAStageBack) {
   };
   const std::string writes = "read: 9 GB/s, write: 2 GB/s";
   EXPECT_EQ(edit(ingest("40 Gb/s"), 0, writes),
-            "pipeline.stages[0].rate = " + rules::at_least(gbytes_per_s(5.25)));
+            "pipeline.stages[0].rate = " + at_least(gbytes_per_s(5.25)));
   EXPECT_EQ(edit(ingest("80 Gb/s"), 0, writes),
-            "storage[0].write = " + rules::at_least(gbytes_per_s(5.25)));
+            "storage[0].write = " + at_least(gbytes_per_s(5.25)));
   EXPECT_EQ(edit(ingest("80 Gb/s"), 0, "read: 9 GB/s, write: 5.2 GB/s"),
-            "storage[0].write = " + rules::at_least(gbytes_per_s(5.25)));
+            "storage[0].write = " + at_least(gbytes_per_s(5.25)));
   EXPECT_EQ(edit(ingest("80 Gb/s"), 0, "read: 9 GB/s, write: 5.3 GB/s"), "none");
   const std::string archive =
       ingest("80 Gb/s") + ", { stage: archive, from: far, to: hot, size: 18 TB }";
   EXPECT_EQ(edit(archive, 1, "read: 9 GB/s, write: 9 GB/s"),
-            "storage[1].read = " + rules::at_least(gbytes_per_s(5.25)));
-  EXPECT_EQ(edit(archive, 1, writes), "storage[0].write = " + rules::at_least(gbytes_per_s(5.25)));
+            "storage[1].read = " + at_least(gbytes_per_s(5.25)));
+  EXPECT_EQ(edit(archive, 1, writes), "storage[0].write = " + at_least(gbytes_per_s(5.25)));
 }
 
 TEST(PeriodRule, LeavesOutStagesThatNeverEnd) {
@@ -181,7 +182,7 @@ TEST(QueueEdits, GrowTheFleetOrShedLoad) {
   const auto edit = [](const std::string& site, const std::string& jobs, double load) {
     review::Review r = queue_pod(site, jobs);
     r.jobs.at(0).queue.load = load;
-    return edit_of(rules::edit_load(r, r.jobs[0]));
+    return edit_of(edit_load(r, r.jobs[0]));
   };
   EXPECT_EQ(edit("", "sizes: [1]", 1.25), "fleet[0].count = 6") << "4 x 1.25 / 0.9 = 5.56";
   EXPECT_EQ(edit("", "sizes: [1]", 1.35), "fleet[0].count = 6") << "exactly";
@@ -196,7 +197,7 @@ TEST(QueueEdits, SizesThatFit) {
   const auto edit = [](const std::string& jobs, int largest) {
     review::Review r = queue_pod("", jobs);
     r.jobs.at(0).largest = largest;
-    return edit_of(rules::edit_sizes(r, r.jobs[0]));
+    return edit_of(edit_sizes(r, r.jobs[0]));
   };
   EXPECT_EQ(edit("sizes: [8, 32, 33]", 33), "workloads[0].jobs.sizes = [8, 32]");
   EXPECT_EQ(edit("sizes: [33]", 33), "fleet[0].count = 5") << "nothing would be left";
@@ -212,18 +213,18 @@ TEST(QueueEdits, NodesOfManyHosts) {
   review::Review r = hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: gb200-nvl72, count: 1 }]\nworkloads: [{ "
       "jobs: { name: j, rate: 1 /h, mean_duration: 1 h, sizes: [73] } }]\n");
-  EXPECT_EQ(edit_of(rules::edit_sizes(r, r.jobs.at(0))), "fleet[0].count = 2");
+  EXPECT_EQ(edit_of(edit_sizes(r, r.jobs.at(0))), "fleet[0].count = 2");
   // 31 hosts for a mean of 20: two racks; 30 are spares already: one.
   review::TrainView t;
   t.fleet = r.jobs[0].fleet;
   t.failure.mean_in_repair = 20;
-  EXPECT_EQ(edit_of(rules::edit_spares(t)), "fleet[0].spares = 2");
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 2");
   t.failure.spares = 30;
-  EXPECT_EQ(edit_of(rules::edit_spares(t)), "fleet[0].spares = 1");
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1");
   t.failure.spares = 12;
-  EXPECT_EQ(edit_of(rules::edit_spares(t)), "fleet[0].spares = 2") << "19 more";
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 2") << "19 more";
   t.failure.spares = 13;
-  EXPECT_EQ(edit_of(rules::edit_spares(t)), "fleet[0].spares = 1") << "18 more";
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1") << "18 more";
 }
 
 // Tasks of one hour on 8 of 640: 80 hours for 20 want 32 slots, four nodes; never more than tasks.
@@ -234,7 +235,7 @@ TEST(BatchEdits, NodesThatEndItInTime) {
   review::BatchView& b = r.batches.at(0);
   ASSERT_EQ(b.at_once, 8);
   ASSERT_NEAR(b.compute / hours(1), 80, 1e-9);
-  const auto edit = [&] { return edit_of(rules::edit_window(r, b)); };
+  const auto edit = [&] { return edit_of(edit_window(r, b)); };
   EXPECT_EQ(edit(), "fleet[0].count = 4") << "3.81";
   b.bound = hours(19);
   EXPECT_EQ(edit(), "fleet[0].count = 5") << "4.21";
@@ -249,4 +250,4 @@ TEST(BatchEdits, NodesThatEndItInTime) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

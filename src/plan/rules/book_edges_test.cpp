@@ -5,14 +5,15 @@
 #include "core/base/text.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/hand_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // A run of four of eight racks of 18 hosts and 72 accelerators; one rack more is a spare.
 review::Review racks_half_held(const char* spares) {
-  review::Review r = edited_review(
+  review::Review r = review::edited_review(
       "superpod-gb200", {{"fleet[0].spares", spares}, {"workloads[0].train.nodes", "4"}});
   r.trains.at(0).infeasible.clear();
   r.ledger.fleets[0].bookings = {
@@ -69,7 +70,7 @@ TEST(IdleNodesRule, WhoSpeaksOfItElsewhere) {
   const auto count = [](const review::Review& r) {
     return findings_by(r, "cluster.idle-nodes").size();
   };
-  review::Review open = edited_review("superpod-gb200", {});
+  review::Review open = review::edited_review("superpod-gb200", {});
   open.ledger.fleets[0].bookings = {
       {.workload = &open.design().workloads[0], .nodes = 2, .needed = 2}};
   EXPECT_EQ(count(open), 0U);
@@ -79,7 +80,7 @@ TEST(IdleNodesRule, WhoSpeaksOfItElsewhere) {
   none.ledger.fleets[0].bookings.clear();
   EXPECT_EQ(count(none), 0U);
   const auto rented = [](const char* contract) {
-    review::Review r = hand_review(
+    review::Review r = review::hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 20, rent: { provider: "
         "aws, contract: " +
         std::string(contract) +
@@ -95,7 +96,7 @@ TEST(IdleNodesRule, WhoSpeaksOfItElsewhere) {
 // One of twenty is a spare; of nineteen it is more than that, and less than one is none.
 TEST(IdleNodesRule, OneInTwenty) {
   const auto count = [](int nodes, double held) {
-    review::Review r = hand_review(
+    review::Review r = review::hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: " +
         std::to_string(nodes) +
         " }]\nworkloads: [{ jobs: { name: j, nodes: 1, rate: 1 /h, mean_duration: 1 h, sizes: [1] "
@@ -110,7 +111,7 @@ TEST(IdleNodesRule, OneInTwenty) {
 }
 
 TEST(OverProvisionRule, SaysThatAvailabilityIsInIt) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.replicas_needed = 2;
   v.capacity_per_replica = PerSecond(10);
@@ -139,18 +140,18 @@ TEST(OverProvisionRule, SaysThatAvailabilityIsInIt) {
 }
 
 TEST(OverProvisionRule, OfAZoneOffersNoNumber) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   v.replicas_needed = 1;
   v.guests_asked = PerSecond();
   v.peak = v.capacity_per_replica * 0.5;
-  const rules::Finding f = only_finding(r, "serving.over-provision");
+  const Finding f = only_finding(r, "serving.over-provision");
   EXPECT_EQ(edit_of(f), "none");
   EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.zones[0].replicas").line);
 }
 
 TEST(PartitionNodesRule, SaysWhatItHasAndOffersWhatIsLeft) {
-  design::Design d = lab_design("superpod-h100");
+  design::Design d = review::lab_design("superpod-h100");
   d.scheduler.partitions = {{.name = "wide", .nodes = 1100}, {.name = "rest", .nodes = 20}};
   d.fleet[0].count = 1270;
   for (design::Workload& w : d.workloads) w.terms.partition = "wide";
@@ -179,7 +180,7 @@ TEST(PartitionNodesRule, SaysWhatItHasAndOffersWhatIsLeft) {
 // 2.2 nodes of services are three; of a fleet of Kubernetes', which has more of them than nodes,
 // none is left.
 TEST(PartitionsRule, NamesTheSchedulerOfTheFleet) {
-  review::Review r = edited_review(
+  review::Review r = review::edited_review(
       "superpod-h100", {{"scheduler.kind", "both"}, {"fleet[0].partition", "kubernetes"}});
   for (machine::Booking& b : r.ledger.fleets[0].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 2.2;
@@ -203,7 +204,7 @@ TEST(PartitionsRule, NamesTheSchedulerOfTheFleet) {
 
 // Half of ten nodes of accelerators; the hours of a hundred servers are no accelerators'.
 TEST(RentingRule, CountsTheHoursOfAcceleratorsAlone) {
-  review::Review r = hand_review(
+  review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 10 }, { name: c, node: "
       "cpu-2s-server, count: 100 }]\nworkloads: [{ jobs: { name: j, fleet: f, nodes: 5, rate: 1 "
       "/h, "
@@ -221,13 +222,13 @@ TEST(RentingRule, CountsTheHoursOfAcceleratorsAlone) {
 
 // What is asked of another fleet is no word on this one.
 TEST(OverBookedRule, AServiceElsewhereSaysNothingOfIt) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   for (machine::Booking& b : r.ledger.fleets[0].bookings) b.given = false;
   r.ledger.fleets[0].bookings[2].nodes = 12;
   r.serves[0].devices = r.serves[0].devices_there + 1;
   EXPECT_TRUE(findings_by(r, "cluster.nodes").empty()) << "it says so itself";
   r.serves[0].fleet = nullptr;
-  const rules::Finding f = only_finding(r, "cluster.nodes");
+  const Finding f = only_finding(r, "cluster.nodes");
   EXPECT_EQ(f.what,
             "Workloads hold 134 nodes of fleet 'train', which has 127: pretrain 120, group 12, "
             "assistant 2.");
@@ -236,7 +237,7 @@ TEST(OverBookedRule, AServiceElsewhereSaysNothingOfIt) {
 
 // To a hundredth of a node, or to three digits below ten.
 TEST(OverBookedRule, NodesToAHundredth) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   auto& bookings = r.ledger.fleets[0].bookings;
   bookings[0].nodes = 1234.5678;
   bookings[1].nodes = 9.98765;
@@ -248,11 +249,11 @@ TEST(OverBookedRule, NodesToAHundredth) {
 
 // 127 nodes: 120 for a run, 2 for a service, 5 for jobs.
 TEST(BookEdits, AnOverBookedFleetGrowsWhereItsSiteCarriesIt) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   const machine::Fleet& fleet = r.fleets()[0];
   machine::FleetBook& book = r.ledger.fleets[0];
   ASSERT_EQ(book.bookings.size(), 3U);
-  const auto edit = [&] { return edit_of(rules::edit_asked(r, fleet)); };
+  const auto edit = [&] { return edit_of(edit_asked(r, fleet)); };
   book.bookings[2].nodes = 6.25;  // 128.25 of all
   EXPECT_EQ(edit(), "fleet[0].count = 129");
   // Without the power for two more the largest gives way: 127 - 8.25 are left to it.
@@ -276,11 +277,11 @@ TEST(BookEdits, AnOverBookedFleetGrowsWhereItsSiteCarriesIt) {
 }
 
 TEST(BookEdits, NodesOfAWorkloadOrOfItsFleet) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   const machine::Fleet& fleet = r.fleets()[0];
   machine::FleetBook& book = r.ledger.fleets[0];
   const design::Workload& jobs = r.design().workloads[2];
-  const auto edit = [&](int nodes) { return edit_of(rules::edit_nodes(r, jobs, fleet, nodes)); };
+  const auto edit = [&](int nodes) { return edit_of(edit_nodes(r, jobs, fleet, nodes)); };
   EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
   EXPECT_EQ(edit(6), "fleet[0].count = 128");
   // What takes turns is not beside it; a run without a number takes what there is.
@@ -295,16 +296,16 @@ TEST(BookEdits, NodesOfAWorkloadOrOfItsFleet) {
   book.bookings[1].nodes = 1.5;
   EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
   EXPECT_EQ(edit(6), "fleet[0].count = 128") << "121.5 are 122 beside it";
-  EXPECT_EQ(edit(rules::kMostNodes), "fleet[0].count = " + std::to_string(rules::kMostNodes));
+  EXPECT_EQ(edit(kMostNodes), "fleet[0].count = " + std::to_string(kMostNodes));
 }
 
 // What is given counts by what is needed where that is more; jobs by what they hold, services by
 // what they need, and a run without a number not at all.
 TEST(BookEdits, NodesThatAreAskedFor) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   const auto& w = r.design().workloads;
   auto& bookings = r.ledger.fleets[0].bookings;
-  const auto asked = [&] { return rules::nodes_asked(r, r.fleets()[0]); };
+  const auto asked = [&] { return nodes_asked(r, r.fleets()[0]); };
   bookings = {{.workload = &w[0], .nodes = 10, .needed = 12, .given = true}};
   EXPECT_EQ(asked(), 12);
   bookings[0].nodes = 15;
@@ -320,4 +321,4 @@ TEST(BookEdits, NodesThatAreAskedFor) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -4,9 +4,10 @@
 #include "core/base/units.h"
 #include "layers/storage/cache.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // 127 nodes of eight are 1,016 accelerators, 3.97 units of 256; the lowest level of the guidance
@@ -28,21 +29,21 @@ TEST(TierRules, GuidanceOfScalableUnits) {
   EXPECT_EQ(all[1].edit->path, "storage[0].write");
   EXPECT_EQ(all[0].fix, "Raise read to " + all[0].edit->value + ".");
   EXPECT_EQ(all[0].place.line, place_of(r.design(), "storage[0].read").line);
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "storage.unit-guidance").empty());
-  EXPECT_TRUE(findings_by(lab_review("small-lab"), "storage.unit-guidance").empty())
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "storage.unit-guidance").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("small-lab"), "storage.unit-guidance").empty())
       << "a handful of nodes";
 }
 
 TEST(TierRules, GuidanceOfGb200IsANote) {
-  const review::Review& r = lab_review("superpod-gb200");
-  const rules::Finding f = only_finding(r, "storage.gb200-guidance");
+  const review::Review& r = review::lab_review("superpod-gb200");
+  const Finding f = only_finding(r, "storage.gb200-guidance");
   EXPECT_EQ(f.what, "GB200 storage guidance is 2.25 times lower per accelerator than H100's.");
   EXPECT_EQ(f.why,
             "A scalable unit grew from 256 to 576 accelerators while its 125 GB/s stayed "
             "(RA-11338-001).");
   EXPECT_EQ(f.fix, "Size storage from the workload's own demand, not from the guidance alone.");
   EXPECT_EQ(f.place.line, place_of(r.design(), "storage[0]").line);
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "storage.gb200-guidance").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "storage.gb200-guidance").empty());
 }
 
 // A cache of half the data: LRU hits less than the half that pinning gives.
@@ -59,7 +60,7 @@ TEST(TierRules, LruUnderShuffledEpochs) {
            show(share, figures::Unit::ratio) + ".";
   };
   r.used[tier] = terabytes(200);
-  const rules::Finding half = only_finding(r, "storage.lru-shuffled");
+  const Finding half = only_finding(r, "storage.lru-shuffled");
   EXPECT_NE(half.what.find(said(0.5)), std::string::npos) << half.what;
   EXPECT_EQ(half.why, "With every item read once an epoch, LRU evicts just what comes back next.");
   EXPECT_EQ(half.fix, "policy: pin");
@@ -99,7 +100,7 @@ TEST(TierRules, SavesThatDrainTooSlowly) {
 }
 
 TEST(TierRules, SavesThatAreNeverSafe) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.failure.mtbf = hours(5);
   t.checkpoint->drain.total = hours(5);
@@ -116,7 +117,7 @@ TEST(TierRules, SavesThatAreNeverSafe) {
   // A save of 36 TB within a fiftieth of five hours: 360 s.
   t.checkpoint->drain.wall = storage::Wall::server_bandwidth;
   t.checkpoint->size = terabytes(36);
-  const rules::Finding f = only_finding(r, "storage.never-safe");
+  const Finding f = only_finding(r, "storage.never-safe");
   EXPECT_EQ(edit_of(f), "storage[0].write = 100 GB/s");
   EXPECT_EQ(f.fix, "Write 100 GB/s to tier 'hot'.");
   t.checkpoint->safe = nullptr;
@@ -125,7 +126,7 @@ TEST(TierRules, SavesThatAreNeverSafe) {
 
 // 50 GB/s that take 1.95 times as long as they may: 1.95 x 1.1 of it are 107.25.
 TEST(TierRules, CopiesThatPileUp) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   ASSERT_EQ(r.trains[0].checkpoint->later.size(), 1U);
   jobs::LaterCopy& c = r.trains[0].checkpoint->later[0];
   c.every = hours(2);
@@ -159,7 +160,7 @@ TEST(TierRules, EventsFasterThanTheirTier) {
 }
 
 TEST(TierRules, AModelOlderThanPromised) {
-  review::Review r = lab_review("recommender");  // a day and the run, of 30 hours
+  review::Review r = review::lab_review("recommender");  // a day and the run, of 30 hours
   r.trains[0].run_time = hours(6);
   EXPECT_TRUE(findings_by(r, "storage.features").empty());
   r.trains[0].run_time = hours(8);
@@ -173,10 +174,10 @@ TEST(TierRules, AModelOlderThanPromised) {
 }
 
 TEST(TierRules, CheckpointsThatStayOnTheNodes) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.trains[0].checkpoint->safe = nullptr;
   r.trains[0].failure.mtbf = hours(7);
-  const rules::Finding one = only_finding(r, "storage.local-only");
+  const Finding one = only_finding(r, "storage.local-only");
   EXPECT_EQ(one.what, "Checkpoints of 'pretrain' stay on the nodes that wrote them (1 copy each).");
   EXPECT_EQ(one.why, "A host fails every 7 h; with it goes a shard of every checkpoint.");
   EXPECT_EQ(one.fix,
@@ -210,7 +211,7 @@ TEST(TierRules, ALongRunIsSavedSomewhere) {
                "}"});
   t.infeasible = "no";
   EXPECT_TRUE(findings_by(r, "storage.checkpoint-target").empty());
-  review::Review declared = lab_review("superpod-h100");
+  review::Review declared = review::lab_review("superpod-h100");
   EXPECT_TRUE(findings_by(declared, "storage.checkpoint-target").empty());
   declared.trains[0].checkpoint.reset();
   EXPECT_EQ(only_finding(declared, "storage.checkpoint-target").what,
@@ -227,11 +228,11 @@ TEST(TierRules, DrivesThatTheNodesLack) {
                .why = "What is on no drive is neither saved nor read; the review leaves it out.",
                .fix = "Buy drives for the nodes, 30 TB in each, or name a shared tier.",
                .edit = "fleet[0].custom.local_nvme = 30 TB"});
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "storage.node-drives").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "storage.node-drives").empty());
 }
 
 TEST(TierRules, ATierHoldsWhatIsKeptOnIt) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   r.used[0] = petabytes(2);
   EXPECT_TRUE(findings_by(r, "storage.capacity").empty());
   r.used[0] = petabytes(2.5);
@@ -262,13 +263,13 @@ TEST(TierRules, SamplesInFilesOfTheirOwn) {
        .edit = "workloads[0].train.dataset.format = shards"});
   t.feed.loader.limit = storage::LoaderLimit::decode;
   EXPECT_TRUE(findings_by(r, "storage.small-files").empty());
-  review::Review shards = lab_review("av-vision");
+  review::Review shards = review::lab_review("av-vision");
   shards.trains[0].feed.loader.limit = storage::LoaderLimit::storage;
   EXPECT_TRUE(findings_by(shards, "storage.small-files").empty());
 }
 
 TEST(TierRules, AcceleratorsThatStarve) {
-  review::Review r = lab_review("medical-imaging");
+  review::Review r = review::lab_review("medical-imaging");
   review::TrainView& t = r.trains[0];
   t.feed.loader.utilisation = 0.8;
   EXPECT_TRUE(findings_by(r, "storage.starving").empty());
@@ -291,46 +292,46 @@ TEST(TierRules, AcceleratorsThatStarve) {
 
 // 40 GB/s that should be 60 are raised by the half; streams, requests and servers likewise.
 TEST(TierEdits, WidenWhatHoldsTheLoaderBack) {
-  review::Review r = lab_review("medical-imaging");
+  review::Review r = review::lab_review("medical-imaging");
   review::TrainView& t = r.trains[0];
   t.feed.loader.limit = storage::LoaderLimit::storage;
   t.accelerators = 64;
   t.feed.wanted = gbytes_per_s(60);
   t.feed.fetch.rate = gbytes_per_s(40.0 / 64);
   t.feed.fetch.limit = storage::FetchLimit::server;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "storage[0].read = 60 GB/s");
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "storage[0].read = 60 GB/s");
   t.feed.fetch.limit = storage::FetchLimit::streams;
   const int streams = t.feed.tier->client_streams;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)),
+  EXPECT_EQ(edit_of(edit_feed(r, t)),
             "storage[0].client_streams = " + std::to_string((streams * 3 + 1) / 2));
   t.feed.fetch.limit = storage::FetchLimit::requests;
   t.feed.by_themselves = 0;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "storage[0].metadata.servers = 3") << "of two";
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "storage[0].metadata.servers = 3") << "of two";
   t.feed.by_themselves = 0.1;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "storage[0].servers = 6") << "of four";
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "storage[0].servers = 6") << "of four";
   t.feed.wanted = gbytes_per_s(40) * 2500.5;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "none") << "nobody builds ten thousand servers";
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "nobody builds ten thousand servers";
   t.feed.wanted = gbytes_per_s(40) * 2500;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "storage[0].servers = 10000");
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "storage[0].servers = 10000");
   t.feed.fetch.limit = storage::FetchLimit::client;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "none");
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "none");
   t.feed.loader.limit = storage::LoaderLimit::compute;
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "none");
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "none");
 }
 
 // 128 studies of 400 ms on 64 accelerators in a step of 100 ms: eight cores for each.
 TEST(TierEdits, CoresForTheLoader) {
-  review::Review r = lab_review("medical-imaging");
+  review::Review r = review::lab_review("medical-imaging");
   review::TrainView& t = r.trains[0];
   t.feed.loader.limit = storage::LoaderLimit::decode;
   t.accelerators = 64;
   t.feed.decode = milliseconds(400);
   t.step.step = milliseconds(100);
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "workloads[0].train.dataset.loader_cores = 8");
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "workloads[0].train.dataset.loader_cores = 8");
   t.step.step = milliseconds(57.2);  // 13.99 a device: 14 of 8 are 112
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "workloads[0].train.dataset.loader_cores = 14");
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "workloads[0].train.dataset.loader_cores = 14");
   t.step.step = milliseconds(57);
-  EXPECT_EQ(edit_of(rules::edit_feed(r, t)), "none") << "a host has 112";
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "a host has 112";
 }
 
 TEST(TierEdits, RoomForWhatIsKept) {
@@ -342,42 +343,42 @@ TEST(TierEdits, RoomForWhatIsKept) {
   k.kept_on_safe = petabytes(3);
   // Four saves in place of all of them: 3.9 - 3 + 0.04 PB are within the two.
   r.used[0] = petabytes(3.9);
-  EXPECT_EQ(edit_of(rules::edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
+  EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
   r.used[0] = petabytes(4.96);
-  EXPECT_EQ(edit_of(rules::edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
+  EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
   r.used[0] = petabytes(4.97);
-  EXPECT_EQ(edit_of(rules::edit_capacity(r, hot)), "storage[0].capacity = 5.5 PB");
-  const review::Review ruled = lab_review("superpod-h100");
+  EXPECT_EQ(edit_of(edit_capacity(r, hot)), "storage[0].capacity = 5.5 PB");
+  const review::Review ruled = review::lab_review("superpod-h100");
   review::Review full = ruled;
   full.used[0] = petabytes(3.05);
-  EXPECT_EQ(edit_of(rules::edit_capacity(full, full.tiers()[0])), "storage[0].capacity = 3.4 PB");
+  EXPECT_EQ(edit_of(edit_capacity(full, full.tiers()[0])), "storage[0].capacity = 3.4 PB");
   review::Review counted = edited_review("superpod-h100", {{"storage[0].capacity", ""}});
   counted.used[0] = counted.tiers()[0].capacity * 1.5;
-  EXPECT_EQ(edit_of(rules::edit_capacity(counted, counted.tiers()[0])), "storage[0].servers = 27")
+  EXPECT_EQ(edit_of(edit_capacity(counted, counted.tiers()[0])), "storage[0].servers = 27")
       << "1.65 times 16";
 }
 
 TEST(TierEdits, WhereToSave) {
-  review::Review r = lab_review("superpod-h100");
+  review::Review r = review::lab_review("superpod-h100");
   review::TrainView& t = r.trains[0];
   t.checkpoint->size = terabytes(1);
-  EXPECT_EQ(edit_of(rules::edit_save_target(r, t)),
+  EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
   // Four saves more do not fit on the first: the next has room.
   r.used[0] = petabytes(2) - terabytes(3.9);
-  EXPECT_EQ(edit_of(rules::edit_save_target(r, t)),
+  EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, cold]");
   r.used[0] = petabytes(2) - terabytes(4);
-  EXPECT_EQ(edit_of(rules::edit_save_target(r, t)),
+  EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
   r.used[0] = petabytes(2);
   r.used[1] = petabytes(20);
-  EXPECT_EQ(edit_of(rules::edit_save_target(r, t)),
+  EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]")
       << "else the nearest";
   t.checkpoint.reset();
-  EXPECT_EQ(edit_of(rules::edit_save_target(r, t)), "workloads[0].train.checkpoint.to = [hot]");
+  EXPECT_EQ(edit_of(edit_save_target(r, t)), "workloads[0].train.checkpoint.to = [hot]");
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -11,9 +11,10 @@
 #include "model/machine/known_fixture.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/rules.h"
-#include "plan/verdict/verdict.h"
+#include "plan/review/stages.h"
+#include "plan/rules/rules.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 design::Design zones() {
@@ -28,7 +29,7 @@ design::Serve& serve_of(design::Design& d) {
 
 review::Review reviewed(const design::Design& d) { return review::run_stages(d, machine::known()); }
 
-TEST(review::FailoverView, a_lost_zone_is_carried_where_there_are_replicas_for_both) {
+TEST(FailoverView, a_lost_zone_is_carried_where_there_are_replicas_for_both) {
   const review::Review r = reviewed(zones());
   const review::ServeView& east = r.serves[0];
   const review::ServeView& west = r.serves[1];
@@ -50,7 +51,7 @@ TEST(review::FailoverView, a_lost_zone_is_carried_where_there_are_replicas_for_b
   EXPECT_NEAR(to.line.base(), 4 * east.request.input * east.peak.base(), 1);
 }
 
-TEST(review::FailoverView, what_the_replicas_there_cannot_carry_is_turned_away) {
+TEST(FailoverView, what_the_replicas_there_cannot_carry_is_turned_away) {
   design::Design d = zones();
   serve_of(d).zones[1].replicas = 8;
   const review::Review r = reviewed(d);
@@ -64,7 +65,7 @@ TEST(review::FailoverView, what_the_replicas_there_cannot_carry_is_turned_away) 
   EXPECT_GT(review::enough_replicas(west, *r.machine), 8);
 }
 
-TEST(review::FailoverView, a_longer_line_makes_later_first_tokens) {
+TEST(FailoverView, a_longer_line_makes_later_first_tokens) {
   design::Design d = zones();
   const Seconds near = reviewed(d).serves[0].failover->ttft_p99();
   d.fabric.wan[0].latency = milliseconds(165);
@@ -76,7 +77,7 @@ TEST(review::FailoverView, a_longer_line_makes_later_first_tokens) {
   EXPECT_NEAR((heavy - near).base(), 0.1, 1e-4) << "125 MB at 10 Gb/s";
 }
 
-TEST(review::FailoverView, an_outage_costs_the_minute_until_it_is_seen) {
+TEST(FailoverView, an_outage_costs_the_minute_until_it_is_seen) {
   design::Design d = zones();
   const double calm = reviewed(d).serves[0].availability;
   d.sites[0].outage_mtbf = days(30);
@@ -105,7 +106,7 @@ TEST(review::FailoverView, an_outage_costs_the_minute_until_it_is_seen) {
   EXPECT_FALSE(alone.serves[0].failover);
 }
 
-TEST(review::FailoverView, batteries_that_last_until_generators_carry_the_site_leave_nothing_dark) {
+TEST(FailoverView, batteries_that_last_until_generators_carry_the_site_leave_nothing_dark) {
   design::Design d = zones();
   d.sites[0].outage_mtbf = days(30);
   d.sites[0].generator = seconds(30);
@@ -118,7 +119,7 @@ TEST(review::FailoverView, batteries_that_last_until_generators_carry_the_site_l
   EXPECT_NEAR(east.availability, (1 - east.dark), 1e-4);
 }
 
-TEST(review::FailoverView, traffic_that_must_stay_inside_is_never_moved) {
+TEST(FailoverView, traffic_that_must_stay_inside_is_never_moved) {
   design::Design d = zones();
   serve_of(d).zones[2].failover = {"us-east"};
   const review::Review r = reviewed(d);
@@ -126,8 +127,8 @@ TEST(review::FailoverView, traffic_that_must_stay_inside_is_never_moved) {
   EXPECT_TRUE(r.serves[2].failover->to.empty());
   EXPECT_EQ(r.serves[2].failover->refused, r.serves[2].peak);
   EXPECT_EQ(r.serves[2].availability, r.serves[2].availability_alone);
-  const auto findings = rules::check_rules(r);
-  const auto found = std::ranges::find(findings, "policy.residency", &rules::Finding::rule);
+  const auto findings = check_rules(r);
+  const auto found = std::ranges::find(findings, "policy.residency", &Finding::rule);
   ASSERT_NE(found, findings.end());
   ASSERT_TRUE(found->edit);
   EXPECT_EQ(found->edit->path, "workloads[0].serve.zones[2]");
@@ -135,4 +136,4 @@ TEST(review::FailoverView, traffic_that_must_stay_inside_is_never_moved) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

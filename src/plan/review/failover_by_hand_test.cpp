@@ -5,18 +5,18 @@
 
 #include "plan/review/failover_view.h"
 #include "plan/review/site_view.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
 // Replicas of four accelerators that carry ten a second each; hosts are down for a sixtieth.
-review::Review three_zones(void (*change)(design::Design&) = [](design::Design&) {}) {
+Review three_zones(void (*change)(design::Design&) = [](design::Design&) {}) {
   design::Design d = lab_design("chatbot-zones");
   for (design::Fleet& f : d.fleet) f.failures.node_mtbf = hours(10);
   change(d);
-  review::Review r = review::run_stages(std::move(d), machine::known());
-  for (review::ServeView& v : r.serves) {
+  Review r = run_stages(std::move(d), machine::known());
+  for (ServeView& v : r.serves) {
     v.capacity_per_replica = PerSecond(10);
     v.devices_per_replica = 4;
     v.replicas_up = 0.998;
@@ -25,7 +25,7 @@ review::Review three_zones(void (*change)(design::Design&) = [](design::Design&)
   return r;
 }
 
-void set_zone(review::ServeView& v, double peak, double replicas, double needed) {
+void set_zone(ServeView& v, double peak, double replicas, double needed) {
   v.peak = PerSecond(peak);
   v.replicas = replicas;
   v.replicas_needed = needed;
@@ -33,11 +33,11 @@ void set_zone(review::ServeView& v, double peak, double replicas, double needed)
 
 // 80 are lost; the other has room for 15 of 110 beside its 95.
 TEST(FailoverByHand, OthersTakeWhatTheyHaveRoomFor) {
-  review::Review r = three_zones();
+  Review r = three_zones();
   set_zone(r.serves[0], 80, 10, 10);
   set_zone(r.serves[1], 95, 11, 11);
-  review::view_failovers(r.serves, *r.machine);
-  const review::FailoverView& f = *r.serves[0].failover;
+  view_failovers(r.serves, *r.machine);
+  const FailoverView& f = *r.serves[0].failover;
   ASSERT_EQ(f.to.size(), 1U);
   EXPECT_EQ(f.first, 1U);
   EXPECT_NEAR(f.refused.base(), 65, 1e-9);
@@ -61,11 +61,11 @@ TEST(FailoverByHand, OthersTakeWhatTheyHaveRoomFor) {
 }
 
 TEST(FailoverByHand, WithRoomToSpareNothingIsSpilled) {
-  review::Review r = three_zones();
+  Review r = three_zones();
   set_zone(r.serves[0], 40, 16, 5);
   set_zone(r.serves[1], 30, 11, 11);
-  review::view_failovers(r.serves, *r.machine);
-  const review::FailoverView& f = *r.serves[0].failover;
+  view_failovers(r.serves, *r.machine);
+  const FailoverView& f = *r.serves[0].failover;
   // Six of eight hosts may be down; with seven, two replicas carry 20 of 40, and others the rest.
   EXPECT_NEAR(f.spilled, 1, 1e-12);
   EXPECT_NEAR(f.to.at(0).rate.base(), 40, 1e-9);
@@ -74,13 +74,13 @@ TEST(FailoverByHand, WithRoomToSpareNothingIsSpilled) {
   EXPECT_EQ(f.refused, PerSecond());
   r.serves[0].infeasible = "no";
   r.serves[0].failover.reset();
-  review::view_failovers(r.serves, *r.machine);
+  view_failovers(r.serves, *r.machine);
   EXPECT_FALSE(r.serves[0].failover);
   EXPECT_TRUE(r.serves[1].failover->to.empty()) << "nobody is there to take them";
 }
 
 TEST(FailoverByHand, TheWorstOfManyIsTold) {
-  review::FailoverView f;
+  FailoverView f;
   EXPECT_EQ(f.load(), 0);
   EXPECT_EQ(f.served(PerSecond(0)), 1);
   f.to.resize(3);
@@ -102,21 +102,21 @@ struct Dark {
   double unseen = 12 * 7200 * (std::exp(-1200 / 7200.0) - std::exp(-1500 / 7200.0)) / 31536000;
 };
 
-review::Review dark_zones() {
-  review::Review r = three_zones([](design::Design& d) {
+Review dark_zones() {
+  Review r = three_zones([](design::Design& d) {
     d.sites[0].outage_mtbf = seconds(31536000 / 12.0);
     d.sites[0].outage = hours(2);
     d.sites[0].battery = minutes(10);
     d.sites[1].outage_mtbf = seconds(31536000 / 5.0);
     std::get<design::Serve>(d.workloads[0].task).zones[0].failover_after = minutes(5);
   });
-  for (review::SiteView& s : r.sites) {
+  for (SiteView& s : r.sites) {
     s.it_nameplate = kilowatts(100);
     s.it_mean = kilowatts(50);
   }
   set_zone(r.serves[0], 80, 10, 10);
   set_zone(r.serves[1], 50, 16, 7);
-  review::FailoverView& f = *r.serves[0].failover;
+  FailoverView& f = *r.serves[0].failover;
   f.refused = PerSecond(20);
   f.spilled = 0.6;
   f.to.resize(1);
@@ -133,9 +133,9 @@ double other_is_up() {
 }
 
 TEST(AvailabilityByHand, IsWhatOutagesAndFewReplicasLeave) {
-  review::Review r = dark_zones();
-  review::settle_availability(r.serves, *r.machine, r.sites);
-  const review::ServeView& v = r.serves[0];
+  Review r = dark_zones();
+  settle_availability(r.serves, *r.machine, r.sites);
+  const ServeView& v = r.serves[0];
   const Dark dark;
   const double others = other_is_up();
   EXPECT_NEAR(v.dark, dark.all, 1e-12);
@@ -154,14 +154,14 @@ TEST(AvailabilityByHand, IsWhatOutagesAndFewReplicasLeave) {
 }
 
 TEST(AvailabilityByHand, OfTwoThatTakeThemIsByTheirShares) {
-  review::Review r = dark_zones();
-  review::FailoverView& f = *r.serves[0].failover;
+  Review r = dark_zones();
+  FailoverView& f = *r.serves[0].failover;
   f.to.push_back(f.to[0]);
   f.to[1].zone = 2;
   f.to[1].rate = PerSecond(20);
   f.refused = PerSecond();
   set_zone(r.serves[2], 60, 16, 7);
-  review::settle_availability(r.serves, *r.machine, r.sites);
+  settle_availability(r.serves, *r.machine, r.sites);
   // 80 over ten each are eight replicas, four hosts to spare: 1 - P(more than four of eight down).
   const double mean = 8 / 60.0;
   double rest = std::exp(-mean), up = 0;
@@ -173,15 +173,15 @@ TEST(AvailabilityByHand, OfTwoThatTakeThemIsByTheirShares) {
 }
 
 TEST(AvailabilityByHand, OfTooFewOrOfNobodyIsLeftAlone) {
-  review::Review r = dark_zones();
+  Review r = dark_zones();
   r.serves[0].replicas_up = 0;
   r.serves[0].availability = 0.123;
   r.serves[1].infeasible = "no";
   r.serves[1].availability = 0.456;
-  review::settle_availability(r.serves, *r.machine, r.sites);
+  settle_availability(r.serves, *r.machine, r.sites);
   EXPECT_EQ(r.serves[0].availability, 0.123);
   EXPECT_EQ(r.serves[1].availability, 0.456);
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

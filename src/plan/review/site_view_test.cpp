@@ -8,18 +8,18 @@
 #include <cmath>
 
 #include "layers/facility/climate.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
-std::vector<review::SiteView> sites_of(const review::Review& r) {
-  return review::view_sites({*r.machine, r.ledger, r.trains});
+std::vector<SiteView> sites_of(const Review& r) {
+  return view_sites({*r.machine, r.ledger, r.trains});
 }
 
 // A run that takes `run` of the nodes' time and a service that takes `service`.
 facility::PhaseShares shares_with(double run, double service, double share = 1) {
-  review::Review r = lab_review("superpod-h100");
+  Review r = lab_review("superpod-h100");
   r.trains[0].phases = {.matrix = 0.5, .memory = 0.2, .communication = 0.1, .checkpoint = 0.05};
   const auto& w = r.design().workloads;
   r.ledger.fleets[0].bookings = {
@@ -50,7 +50,7 @@ TEST(SiteShares, AreNeverMoreThanAllTheTime) {
 }
 
 TEST(SiteShares, OfARunThatCannotRunAreAService) {
-  review::Review r = lab_review("superpod-h100");
+  Review r = lab_review("superpod-h100");
   r.trains[0].infeasible = "no";
   const auto& w = r.design().workloads;
   r.ledger.fleets[0].bookings = {{.workload = &w[0], .nodes = 127, .needed = 63.5}};
@@ -61,8 +61,8 @@ TEST(SiteShares, OfARunThatCannotRunAreAService) {
 // Three phases of a step of two seconds: from 8.4 kW of matrix work down to communication, 0.57 of
 // the way up from idle.
 TEST(SiteSwing, IsOfTheNodesThatStepTogether) {
-  review::Review r = lab_review("superpod-h100");
-  review::TrainView& t = r.trains[0];
+  Review r = lab_review("superpod-h100");
+  TrainView& t = r.trains[0];
   t.hosts = 100;
   t.step.step = seconds(2);
   t.step.matrix_share = 0.7;
@@ -84,19 +84,19 @@ TEST(SiteSwing, IsOfTheNodesThatStepTogether) {
 
 // A node of an NVL72 is 18 hosts: 40 of them are three.
 TEST(SiteSwing, OfRacksIsByTheRack) {
-  review::Review r = lab_review("superpod-gb200");
-  review::TrainView& t = r.trains.at(0);
+  Review r = lab_review("superpod-gb200");
+  TrainView& t = r.trains.at(0);
   ASSERT_TRUE(t.feasible()) << t.infeasible;
   t.step.matrix_share = 0.7;
   t.step.memory_share = 0;
   t.step.exposed_share = 0.2;
   t.hosts = 40;
-  const review::FleetPower p = sites_of(r).at(0).fleets.at(0);
+  const FleetPower p = sites_of(r).at(0).fleets.at(0);
   ASSERT_TRUE(p.swing);
   EXPECT_NEAR(p.swing->amplitude / (p.node.peak - p.node.idle), 3, 1e-9);
 }
 
-facility::ChainResult chain_by(const review::Review& r, const std::vector<const char*>& ids,
+facility::ChainResult chain_by(const Review& r, const std::vector<const char*>& ids,
                                double multiplier) {
   std::vector<facility::StageCurve> stages;
   for (const char* id : ids) stages.push_back(facility::stage_curve(*r.catalog().power_stage(id)));
@@ -111,20 +111,20 @@ TEST(SiteChain, IsTheUsualOneOrTheSites) {
   const auto with = [](void (*change)(design::Site&)) {
     design::Design d = lab_design("inference-pod");
     change(d.sites[0]);
-    return review::run_stages(std::move(d), machine::known());
+    return run_stages(std::move(d), machine::known());
   };
-  const auto multiplier = [](const review::Review& r) {
+  const auto multiplier = [](const Review& r) {
     return r.catalog().redundancy(r.design().sites[0].redundancy)->capacity_multiplier;
   };
-  const review::Review plain = with([](design::Site& s) { s.redundancy = "n"; });
+  const Review plain = with([](design::Site& s) { s.redundancy = "n"; });
   ASSERT_EQ(plain.sites[0].chain.stages.size(), 4U);
   EXPECT_EQ(multiplier(plain), 1);
   EXPECT_NEAR(plain.sites[0].chain.loss / chain_by(plain, usual, 1).loss, 1, 1e-12);
-  const review::Review twice = with([](design::Site& s) { s.redundancy = "2n"; });
+  const Review twice = with([](design::Site& s) { s.redundancy = "2n"; });
   EXPECT_EQ(multiplier(twice), 2);
   EXPECT_NEAR(twice.sites[0].chain.loss / chain_by(twice, usual, 2).loss, 1, 1e-12);
   EXPECT_NE(twice.sites[0].chain.loss, plain.sites[0].chain.loss);
-  const review::Review own = with([](design::Site& s) {
+  const Review own = with([](design::Site& s) {
     s.redundancy = "n";
     s.power_chain = {"utility-transformer-mv", "busway"};
   });
@@ -139,18 +139,18 @@ TEST(SitePue, FollowsTheClimate) {
   const auto with = [](void (*change)(design::Site&)) {
     design::Design d = lab_design("inference-pod");
     change(d.sites[0]);
-    return review::run_stages(std::move(d), machine::known());
+    return run_stages(std::move(d), machine::known());
   };
-  const review::Review usual = with([](design::Site&) {});
-  const review::SiteView& region = usual.sites[0];
+  const Review usual = with([](design::Site&) {});
+  const SiteView& region = usual.sites[0];
   ASSERT_TRUE(region.breakdown);
   const double over = region.breakdown->pue - 1;
   EXPECT_NEAR(region.pue.middle, 1 + over, 1e-12);
   EXPECT_NEAR(region.pue.low, 1 + 0.75 * over, 1e-12);
   EXPECT_NEAR(region.pue.high, 1 + 1.25 * over, 1e-12);
   EXPECT_EQ(region.pue.reference, "docs/models/pue.md, climate " + region.region->climate);
-  const review::Review humid = with([](design::Site& s) { s.climate = "hot-humid"; });
-  const review::SiteView& hot = humid.sites[0];
+  const Review humid = with([](design::Site& s) { s.climate = "hot-humid"; });
+  const SiteView& hot = humid.sites[0];
   EXPECT_EQ(hot.pue.reference, "docs/models/pue.md, climate hot-humid");
   const auto expected = compute_pue(
       {.it = hot.it_mean, .electrical_loss = hot.chain.loss, .supply_c = hot.site->supply_c},
@@ -164,7 +164,7 @@ TEST(SitePue, FollowsTheClimate) {
 }
 
 TEST(SiteSchedule, IsOfWhatIsBuilt) {
-  const auto expect_scope = [](const review::SiteView& v, const facility::BuildScope& scope) {
+  const auto expect_scope = [](const SiteView& v, const facility::BuildScope& scope) {
     const auto items = build_items(machine::known().catalog().lead_times, scope);
     const auto wanted = plan_schedule(items);
     ASSERT_TRUE(wanted && v.schedule);
@@ -176,7 +176,7 @@ TEST(SiteSchedule, IsOfWhatIsBuilt) {
     design::Design d = lab_design(name);
     d.workloads.clear();
     change(d.sites[0]);
-    return review::run_stages(std::move(d), machine::known()).sites[0];
+    return run_stages(std::move(d), machine::known()).sites[0];
   };
   expect_scope(with("superpod-h100", [](design::Site& s) { s.rented_hall = true; }),
                {.new_utility = false, .new_shell = false, .liquid = true, .generators = false});
@@ -198,9 +198,9 @@ TEST(SiteSchedule, IsOfWhatIsBuilt) {
 
 // Equal schedules are not drawn again.
 TEST(SiteSchedule, IsKeptWhereTheBuildIsTheSame) {
-  review::Review r = lab_review("inference-pod");
+  Review r = lab_review("inference-pod");
   r.sites[0].schedule->typical = days(77);
-  const auto again = review::view_sites({*r.machine, r.ledger, r.trains, &r.sites});
+  const auto again = view_sites({*r.machine, r.ledger, r.trains, &r.sites});
   EXPECT_EQ(again.at(0).schedule->typical, days(77));
   EXPECT_NE(sites_of(r).at(0).schedule->typical, days(77));
 }
@@ -209,17 +209,17 @@ TEST(SiteSchedule, IsKeptWhereTheBuildIsTheSame) {
 // others is theirs.
 TEST(SiteBudget, IsOfTheFleetThatDrawsMost) {
   design::Design d = lab_design("small-lab");
-  const review::Review r = review::run_stages(d, machine::known());
+  const Review r = run_stages(d, machine::known());
   ASSERT_EQ(r.sites[0].fleets.size(), 2U);
   EXPECT_EQ(r.sites[0].budget_fleet, 0U);
   d.fleet[1].count = 9;
   d.sites[0].power = kilowatts(400);
-  const review::Review more = review::run_stages(d, machine::known());
+  const Review more = run_stages(d, machine::known());
   EXPECT_EQ(more.sites[0].budget_fleet, 1U);
   d.sites[0].power.reset();
-  const review::Review open = review::run_stages(d, machine::known());
+  const Review open = run_stages(d, machine::known());
   EXPECT_FALSE(open.sites[0].budget);
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

@@ -7,12 +7,12 @@
 #include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
 #include "plan/review/cascade_view.h"
-#include "plan/verdict/verdict.h"
+#include "plan/review/stages.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
-review::Review review_of(const std::string& workloads,
+Review review_of(const std::string& workloads,
                          const std::string& node = "dgx-h100, count: 8") {
   const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\n"
@@ -27,7 +27,7 @@ review::Review review_of(const std::string& workloads,
           workloads,
       machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d.value(), machine::known());
+  return run_stages(d.value(), machine::known());
 }
 
 std::string service(const std::string& name, const std::string& rest) {
@@ -38,9 +38,9 @@ const std::string kLengths = "input_tokens: 800, output_tokens: 100";
 
 TEST(Loads, ATaskIsItsCallsAndItsTools) {
   const std::string agent = "agent: { calls: 4, tool_time: 5 s }";
-  const review::Review r =
+  const Review r =
       review_of(service("a", "arrivals: { rate: 8 /s, " + kLengths + ", " + agent + " }"));
-  const review::ServeView& v = r.serves.front();
+  const ServeView& v = r.serves.front();
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   EXPECT_NEAR(v.task.base(), 4 * v.answer.base() + 15, 1e-9);
   // One in a hundred threes of exponential tools takes 8.406 of them.
@@ -54,19 +54,19 @@ TEST(Loads, ATaskIsItsCallsAndItsTools) {
         .serves.front();
   };
   EXPECT_FALSE(with("14 s").feasible());
-  const review::ServeView loose = with("60 s");
-  const review::ServeView tight = with("47 s");
+  const ServeView loose = with("60 s");
+  const ServeView tight = with("47 s");
   ASSERT_TRUE(tight.feasible()) << tight.infeasible;
   EXPECT_LT(tight.capacity_per_replica, loose.capacity_per_replica);
 }
 
 TEST(Loads, RetrievalStandsBeforeTheFirstToken) {
   const std::string arrivals = "arrivals: { rate: 8 /s, " + kLengths + " }";
-  const review::Review bare = review_of(service("a", arrivals));
-  const review::Review looks = review_of(
+  const Review bare = review_of(service("a", arrivals));
+  const Review looks = review_of(
       service("a", arrivals + ", retrieval: { tier: fast, index: 2 TB, reads: 40, hops: 4 }"));
-  const review::ServeView& a = bare.serves.front();
-  const review::ServeView& b = looks.serves.front();
+  const ServeView& a = bare.serves.front();
+  const ServeView& b = looks.serves.front();
   ASSERT_TRUE(b.feasible()) << b.infeasible;
   EXPECT_GT(b.request.before, Seconds(0));
   EXPECT_NEAR((b.ttft - a.ttft).base(), b.request.before.base(), 1e-9);
@@ -77,20 +77,20 @@ TEST(Loads, RetrievalStandsBeforeTheFirstToken) {
 }
 
 TEST(Loads, ACascadeLoadsTheLargerServiceAndMixesTheQuality) {
-  const review::Review r = review_of(
+  const Review r = review_of(
       service("small", "quality: 0.7, quality_source: t, arrivals: { rate: 20 /s, peak: 2, " +
                            kLengths + " }, escalate: { service: large, share: 0.2 }") +
       "  - serve: { name: large, model: llama-3-70b, tp: 8, quality: 0.9, quality_source: t, "
       "arrivals: { rate: 1 /s, peak: 1, " +
       kLengths + " } }\n");
-  const review::ServeView& small = r.serves[0];
-  const review::ServeView& large = r.serves[1];
+  const ServeView& small = r.serves[0];
+  const ServeView& large = r.serves[1];
   EXPECT_DOUBLE_EQ(large.rate.base(), 1 + 0.2 * 20);
   EXPECT_DOUBLE_EQ(large.peak.base(), 1 + 0.2 * 40);
   EXPECT_NEAR(large.day[15], large.peak.base(), 1e-9);
-  const auto c = review::view_cascade(r, small);
+  const auto c = view_cascade(r, small);
   ASSERT_TRUE(c);
-  EXPECT_FALSE(review::view_cascade(r, large));
+  EXPECT_FALSE(view_cascade(r, large));
   EXPECT_NEAR(*c->quality, 0.8 * 0.7 + 0.2 * 0.9, 1e-12);
   EXPECT_NEAR(*c->quality_best, 0.7 + 0.2 * 0.9, 1e-12);
   EXPECT_NEAR(c->answer.base(), small.answer.base() + 0.2 * large.answer.base(), 1e-12);
@@ -101,7 +101,7 @@ TEST(Loads, ACascadeLoadsTheLargerServiceAndMixesTheQuality) {
 
 // At best those who go on are those who were wrong; more than those cannot be right for it.
 TEST(Loads, AJudgeFindsNoMoreMistakesThanThereAre) {
-  const review::Review r =
+  const Review r =
       review_of(service("small", "quality: 0.7, arrivals: { rate: 20 /s, " + kLengths +
                                      " }, escalate: { service: large, share: 0.5 }") +
                 service("large", "quality: 0.9, arrivals: { rate: 0 /s, " + kLengths + " }"));
@@ -115,8 +115,8 @@ const std::string kPlain = "arrivals: { rate: 8 /s, " + kLengths + " }";
 TEST(Loads, ReplicasOnSlicesTakeAcceleratorsWhole) {
   const std::string seven =
       "  - serve: { name: a, model: llama-3-8b, replicas: 7, " + kPlain + " }\n";
-  const review::Review r = review_of(seven, "dgx-h100, count: 1, mig: { 3g.40gb: 2 }");
-  const review::ServeView& v = r.serves.front();
+  const Review r = review_of(seven, "dgx-h100, count: 1, mig: { 3g.40gb: 2 }");
+  const ServeView& v = r.serves.front();
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   ASSERT_TRUE(v.slice);
   EXPECT_EQ(v.devices, 4);
@@ -125,7 +125,7 @@ TEST(Loads, ReplicasOnSlicesTakeAcceleratorsWhole) {
   EXPECT_EQ(v.accelerators_for(9), 5);
   EXPECT_EQ(v.replicas_on(3), 6);
   // Whole, a replica has all of one, and each carries more.
-  const review::Review whole = review_of(seven, "dgx-h100, count: 1");
+  const Review whole = review_of(seven, "dgx-h100, count: 1");
   EXPECT_EQ(whole.serves.front().devices, 7);
   EXPECT_EQ(whole.serves.front().replicas_on(3), 3);
   EXPECT_GT(whole.serves.front().capacity_per_replica, v.capacity_per_replica * 1.5);
@@ -135,8 +135,8 @@ TEST(Loads, APlainNetworkOnASliceHasItsUnits) {
   const std::string plain =
       "  - serve: { name: a, network: { forward: 50 GFLOP, params: 25M }, replicas: 2, "
       "arrivals: { rate: 5 /s } }\n";
-  const review::ServeView whole = review_of(plain, "dgx-h200, count: 1").serves.front();
-  const review::ServeView cut =
+  const ServeView whole = review_of(plain, "dgx-h200, count: 1").serves.front();
+  const ServeView cut =
       review_of(plain, "dgx-h200, count: 1, mig: { 1g.18gb: 7 }").serves.front();
   ASSERT_TRUE(cut.feasible()) << cut.infeasible;
   EXPECT_NEAR(whole.capacity_per_replica / cut.capacity_per_replica, 132.0 / 16, 1e-6);
@@ -144,13 +144,13 @@ TEST(Loads, APlainNetworkOnASliceHasItsUnits) {
 }
 
 TEST(Loads, CoresServeByTheHost) {
-  const review::Review r = review_of(service("a", kPlain), "cpu-2s-server, count: 6");
-  const review::ServeView& v = r.serves.front();
+  const Review r = review_of(service("a", kPlain), "cpu-2s-server, count: 6");
+  const ServeView& v = r.serves.front();
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   EXPECT_EQ(v.devices, 4);
   EXPECT_EQ(v.devices_there, 6);
   EXPECT_EQ(v.basis, Basis::assumed);
-  const review::ServeView gpus = review_of(service("a", kPlain)).serves.front();
+  const ServeView gpus = review_of(service("a", kPlain)).serves.front();
   EXPECT_GT(gpus.capacity_per_replica, v.capacity_per_replica * 5);
 }
 
@@ -174,7 +174,7 @@ TEST(Loads, ASlicedFleetRefusesWhatSlicesCannot) {
 
 TEST(Loads, ARunTakesAcceleratorsThatAreNotCut) {
   const std::string run = "  - train: { model: llama-3-8b, tokens: 1B, batch: 64 }\n";
-  const review::Review cut = review_of(run, "dgx-h100, count: 2, mig: { 3g.40gb: 2 }");
+  const Review cut = review_of(run, "dgx-h100, count: 2, mig: { 3g.40gb: 2 }");
   EXPECT_NE(cut.trains.front().infeasible.find("cut into slices"), std::string::npos);
   EXPECT_TRUE(review_of(run, "dgx-h100, count: 2").trains.front().feasible());
 }
@@ -197,4 +197,4 @@ TEST(Loads, AZoneAtTheFirstSiteIsOnTheFleetThatNamesNone) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

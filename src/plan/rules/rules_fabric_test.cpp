@@ -8,9 +8,10 @@
 #include "model/jobs/retrieval.h"
 #include "plan/review/cascade_view.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 TEST(NetRules, ANetworkThatCannotBeBuilt) {
@@ -26,7 +27,7 @@ TEST(NetRules, ANetworkThatCannotBeBuilt) {
                             : d.why,
        .fix = d.fix,
        .edit = "fabric.compute.topology = rail-fat-tree"});
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "fabric.buildable").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "fabric.buildable").empty());
 }
 
 TEST(NetRules, NicsWithoutPorts) {
@@ -42,11 +43,11 @@ TEST(NetRules, NicsWithoutPorts) {
        .fix = "Leave `ports_per_node` out: every NIC of a host then has its rail.",
        .edit = "fabric.compute.ports_per_node = "});
   const review::Review by_rails = edited_review("superpod-gb200", {{"fabric.compute.rails", "2"}});
-  const rules::Finding f = only_finding(by_rails, "fabric.endpoints");
+  const Finding f = only_finding(by_rails, "fabric.endpoints");
   EXPECT_EQ(f.fix, "Leave `rails` out: every NIC of a host then has its rail.");
   EXPECT_EQ(edit_of(f), "fabric.compute.rails = ");
   for (const char* name : {"superpod-h100", "superpod-b300", "superpod-gb200", "av-vision"}) {
-    EXPECT_TRUE(findings_by(lab_review(name), "fabric.endpoints").empty()) << name;
+    EXPECT_TRUE(findings_by(review::lab_review(name), "fabric.endpoints").empty()) << name;
   }
 }
 
@@ -62,7 +63,7 @@ TEST(NetRules, ATierBehindNoLine) {
                .why = "Every site has networks of its own; what crosses to another needs a line.",
                .fix = "Use a tier of site 'central', or give the line: wan: [{ between: [central, "
                       "hospital-a], rate: ..., latency: ... }]."});
-  EXPECT_TRUE(findings_by(lab_review("medical-imaging"), "fabric.sites-joined").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("medical-imaging"), "fabric.sites-joined").empty());
 }
 
 TEST(NetRules, StorageOnTheComputeNetwork) {
@@ -82,7 +83,7 @@ TEST(NetRules, StorageOnTheComputeNetwork) {
   const std::string edit = edit_of(only_finding(bare, "fabric.separate-storage"));
   EXPECT_EQ(edit.find("fabric.storage = { topology: fat-tree, switch: qm9700"), 0U) << edit;
   EXPECT_NE(edit.find("routing: adaptive"), std::string::npos) << edit;
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "fabric.separate-storage").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "fabric.separate-storage").empty());
 }
 
 TEST(NetRules, TheRoceChecklist) {
@@ -102,8 +103,8 @@ TEST(NetRules, TheRoceChecklist) {
             "The compute network runs RoCE and does without ECN marking below the PFC threshold.");
   const review::Review none = edited_review("av-vision", {{"fabric.compute.roce", ""}});
   EXPECT_EQ(findings_by(none, "fabric.roce-checklist").size(), 6U);
-  EXPECT_TRUE(findings_by(lab_review("av-vision"), "fabric.roce-checklist").empty());
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "fabric.roce-checklist").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("av-vision"), "fabric.roce-checklist").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "fabric.roce-checklist").empty());
 }
 
 // Two senders hold twice Xoff when the first is paused: marking must begin below that.
@@ -137,14 +138,14 @@ TEST(NetRules, TwoPlanesFor800GEthernet) {
               "each port needs a plane.",
        .fix = "Use topology: twin-plane.",
        .edit = "fabric.compute.topology = twin-plane"});
-  EXPECT_TRUE(findings_by(lab_review("superpod-b300"), "fabric.ethernet-800g").empty());
-  EXPECT_TRUE(findings_by(lab_review("inference-pod"), "fabric.ethernet-800g").empty()) << "400";
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-b300"), "fabric.ethernet-800g").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("inference-pod"), "fabric.ethernet-800g").empty()) << "400";
 }
 
 TEST(NetRules, LinksThatAreNew) {
   const review::Review r =
       edited_review("superpod-h100", {{"fleet[0].custom", "{ scale_up: ualink-200 }"}});
-  const rules::Finding f = only_finding(r, "fabric.emerging");
+  const Finding f = only_finding(r, "fabric.emerging");
   EXPECT_EQ(f.what, "The accelerators of 'train' are joined by a link that is new: " +
                         r.fleets()[0].accelerator()->scaleup_link + ".");
   EXPECT_EQ(f.why.find("Catalog emerging/ualink-200: "), 0U) << f.why;
@@ -154,12 +155,12 @@ TEST(NetRules, LinksThatAreNew) {
   EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0].custom.scale_up").line);
   const review::Review cpo =
       edited_review("superpod-b200", {{"fabric.compute.switch", "q3450-cpo"}});
-  const rules::Finding parts = only_finding(cpo, "fabric.emerging");
+  const Finding parts = only_finding(cpo, "fabric.emerging");
   EXPECT_EQ(parts.what, "The compute network is built of parts that are new: " +
                             cpo.networks().compute.switch_part->name + ".");
   EXPECT_EQ(parts.fix, "Ask the maker for measured figures and dates before ordering.");
   EXPECT_EQ(parts.place.line, place_of(cpo.design(), "fabric.compute.switch").line);
-  EXPECT_TRUE(findings_by(lab_review("superpod-h100"), "fabric.emerging").empty());
+  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "fabric.emerging").empty());
 }
 
 review::Review retrieving(const std::string& retrieval,
@@ -173,14 +174,14 @@ TEST(LoadRules, ReadsThatATierDoesNotGive) {
   const std::string reads =
       "{ tier: hot, index: 2 TB, reads: 200, read_size: 32 kB, read_p99: 1 ms }";
   const review::Review r = retrieving(reads, {{"storage[0].read", "1 GB/s"}});
-  const rules::Finding f = only_finding(r, "serving.retrieval-reads");
+  const Finding f = only_finding(r, "serving.retrieval-reads");
   EXPECT_EQ(f.what,
             "Services read indexes on tier 'hot' 30000 times a second at peak, 'chat' among them; "
             "it gives 31200.");
   EXPECT_EQ(f.why, "Above 80 % of it reads queue, and every first token waits for the slowest.");
   EXPECT_EQ(f.fix, "A faster tier, smaller reads, or fewer of them.");
   // 0.96 / 0.8 * 1.01.
-  EXPECT_EQ(edit_of(f), "storage[0].read = " + rules::at_least(gbytes_per_s(1.212)));
+  EXPECT_EQ(edit_of(f), "storage[0].read = " + at_least(gbytes_per_s(1.212)));
   EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.retrieval.reads").line);
   EXPECT_TRUE(
       findings_by(retrieving(reads, {{"storage[0].read", "1.21 GB/s"}}), "serving.retrieval-reads")
@@ -195,7 +196,7 @@ TEST(LoadRules, DrivesThatAreReadTooOften) {
   const double reads = std::floor(ask->gives / ask->asked * 0.9);
   const review::Review r = retrieving("{ tier: hot, index: 2 TB, reads: " + significant(reads, 9) +
                                       ", read_size: 512 B }");
-  const rules::Finding f = only_finding(r, "serving.retrieval-reads");
+  const Finding f = only_finding(r, "serving.retrieval-reads");
   EXPECT_EQ(f.fix, "More drives or servers, or fewer reads a request.");
   // Nine tenths of what four servers give, of which eight are allowed: 4 * 0.9 / 0.8 * 1.01 = 4.5.
   EXPECT_EQ(edit_of(f), "storage[0].servers = 5");
@@ -230,7 +231,7 @@ TEST(LoadRules, AQualityWithoutASource) {
 }
 
 TEST(LoadRules, ABatchWhoseModelDoesNotFit) {
-  review::Review r = lab_review("fraud-cpu");
+  review::Review r = review::lab_review("fraud-cpu");
   EXPECT_TRUE(findings_by(r, "workload.inference").empty());
   r.batches[0].infeasible = "too large";
   expect_said(r, only_finding(r, "workload.inference"),
@@ -256,7 +257,7 @@ TEST(LoadRules, ACascadeThatCostsMoreThanItsLargerModel) {
   const review::Review r = cascade("0.55");
   const auto c = review::view_cascade(r, r.serves[0]);
   ASSERT_TRUE(c);
-  const rules::Finding f = only_finding(r, "serving.cascade");
+  const Finding f = only_finding(r, "serving.cascade");
   EXPECT_EQ(f.what, "A thousand answers of 'small' cost " + significant(c->usd * 1e3, 3) +
                         " USD with what goes on to 'large'; that one alone would take " +
                         significant(c->usd_alone * 1e3, 3) + " USD.");
@@ -267,4 +268,4 @@ TEST(LoadRules, ACascadeThatCostsMoreThanItsLargerModel) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -13,13 +13,13 @@
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
 #include "plan/review/serve_sizing.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
 // Eight nodes of eight, and a service on them.
-review::Review served(const std::string& serve,
+Review served(const std::string& serve,
                       const std::string& fleet = "node: dgx-h100, count: 8",
                       const std::string& more = "") {
   const auto d = design_text::read_design(
@@ -29,7 +29,7 @@ review::Review served(const std::string& serve,
           serve + " }\n" + more,
       machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d ? *d : design::Design{}, machine::known());
+  return run_stages(d ? *d : design::Design{}, machine::known());
 }
 
 // 35 % of 989.4 TFLOP/s over 50 GFLOP.
@@ -39,8 +39,8 @@ const std::string kPlainNet = "network: { forward: 50 GFLOP, params: 25M }, ";
 const std::string kPlainLoad = "arrivals: { rate: 9000 /s, peak: 2 }";
 
 TEST(PlainService, IsAQueueOfOneServer) {
-  const review::Review r = served(kPlainNet + kPlainLoad);
-  const review::ServeView& v = r.serves.at(0);
+  const Review r = served(kPlainNet + kPlainLoad);
+  const ServeView& v = r.serves.at(0);
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   EXPECT_EQ(v.label, "s");
   EXPECT_EQ(v.path, "workloads[0].serve");
@@ -61,25 +61,25 @@ TEST(PlainService, IsAQueueOfOneServer) {
   EXPECT_EQ(v.basis, Basis::assumed);
   EXPECT_EQ(v.reference, "docs/models/plain-network.md");
   EXPECT_EQ(v.availability, v.replicas_up);
-  EXPECT_NEAR(v.replicas_up, review::availability_with(v, 4, *r.machine), 1e-15);
+  EXPECT_NEAR(v.replicas_up, availability_with(v, 4, *r.machine), 1e-15);
   EXPECT_GT(v.replicas_up, 0.9);
   // Guests come on top of the peak, and the replicas stay.
-  const review::ServeView full = review::with_guests(v, PerSecond(1000), *r.machine);
+  const ServeView full = with_guests(v, PerSecond(1000), *r.machine);
   EXPECT_NEAR(full.latency_p99.base(), kLn100 / (kPlainMu - 4750), 1e-12);
   EXPECT_EQ(full.replicas, 4);
   EXPECT_EQ(full.guests, PerSecond(1000));
 }
 
 TEST(PlainService, HasTheReplicasThatAreGiven) {
-  const review::ServeView three = served(kPlainNet + "replicas: 3, " + kPlainLoad).serves.at(0);
+  const ServeView three = served(kPlainNet + "replicas: 3, " + kPlainLoad).serves.at(0);
   EXPECT_EQ(three.replicas_needed, 4);
   EXPECT_EQ(three.replicas, 3);
   EXPECT_EQ(three.devices, 3);
   EXPECT_NEAR(three.latency_p99.base(), kLn100 / (kPlainMu - 6000), 1e-12);
   EXPECT_EQ(three.availability, 0) << "too few for the peak";
-  const review::ServeView two = served(kPlainNet + "replicas: 2, " + kPlainLoad).serves.at(0);
+  const ServeView two = served(kPlainNet + "replicas: 2, " + kPlainLoad).serves.at(0);
   EXPECT_EQ(two.latency_p99, years(1)) << "more come than go";
-  const review::ServeView few = served(kPlainNet + "arrivals: { rate: 1 /s }").serves.at(0);
+  const ServeView few = served(kPlainNet + "arrivals: { rate: 1 /s }").serves.at(0);
   EXPECT_EQ(few.replicas, 1);
 }
 
@@ -89,10 +89,10 @@ TEST(PlainService, KeepsItsPromise) {
     return served(kPlainNet + "objective: { latency_p99: " + bound + " }, " + kPlainLoad)
         .serves.at(0);
   };
-  const review::ServeView v = with("2 ms");
+  const ServeView v = with("2 ms");
   EXPECT_NEAR(v.capacity_per_replica.base(), kPlainMu - kLn100 / 2e-3, 1e-6);
   EXPECT_EQ(v.replicas_needed, 5) << "18000 / (4623.2 x 0.8) = 4.87";
-  const review::ServeView none = with("600 us");
+  const ServeView none = with("600 us");
   EXPECT_EQ(none.infeasible, "one request takes " + brief(Seconds(1 / kPlainMu)) +
                                  " on an idle H100 SXM5 80GB, too long for the objective");
   EXPECT_EQ(none.availability, 1) << "nothing is said of it";
@@ -101,9 +101,9 @@ TEST(PlainService, KeepsItsPromise) {
 
 // A target of four in flight is a load of 4/5: 5540.6 a second each.
 TEST(PlainService, FollowsTheLoadOfTheDay) {
-  const review::Review r =
+  const Review r =
       served(kPlainNet + "autoscale: { min: 2, max: 9, target: 4 }, " + kPlainLoad);
-  const review::ServeView& v = r.serves.at(0);
+  const ServeView& v = r.serves.at(0);
   EXPECT_EQ(v.replicas, 9);
   const auto mean = [&](double guests) {
     double sum = 0;
@@ -116,16 +116,16 @@ TEST(PlainService, FollowsTheLoadOfTheDay) {
   EXPECT_GT(v.replicas_mean, 2);
   EXPECT_LT(v.replicas_mean, 4);
   EXPECT_NEAR(v.latency_p99.base(), kLn100 / (kPlainMu - 2000), 1e-12);
-  EXPECT_NEAR(review::with_guests(v, PerSecond(40000), *r.machine).replicas_mean, mean(40000),
+  EXPECT_NEAR(with_guests(v, PerSecond(40000), *r.machine).replicas_mean, mean(40000),
               1e-12);
 }
 
 TEST(PlainService, NeedsWorkAndAFleet) {
-  const review::Review r = served(kPlainNet + kPlainLoad);
+  const Review r = served(kPlainNet + kPlainLoad);
   const auto changed = [&](void (*change)(design::Workload&)) {
     design::Design d = r.design();
     change(d.workloads[0]);
-    return review::run_stages(std::move(d), machine::known()).serves.at(0);
+    return run_stages(std::move(d), machine::known()).serves.at(0);
   };
   const std::string needs =
       "a plain network needs `network.forward` and an accelerator with 16-bit products";
@@ -137,7 +137,7 @@ TEST(PlainService, NeedsWorkAndAFleet) {
               std::get<design::Serve>(w.task).network->forward = Flops(0);
             }).infeasible,
             needs);
-  const review::ServeView lost = changed([](design::Workload& w) { w.terms.fleet = "nobody"; });
+  const ServeView lost = changed([](design::Workload& w) { w.terms.fleet = "nobody"; });
   EXPECT_EQ(lost.infeasible, "no fleet to run on");
   EXPECT_EQ(lost.devices_there, 0);
 }
@@ -145,14 +145,14 @@ TEST(PlainService, NeedsWorkAndAFleet) {
 TEST(PlainService, RunsOnTheNodesItAsksFor) {
   EXPECT_EQ(served(kPlainNet + "nodes: 3, " + kPlainLoad).serves.at(0).devices_there, 24);
   EXPECT_EQ(served(kPlainNet + "nodes: 8, " + kPlainLoad).serves.at(0).devices_there, 64);
-  review::Review r = served(kPlainNet + "nodes: 3, " + kPlainLoad);
+  Review r = served(kPlainNet + "nodes: 3, " + kPlainLoad);
   design::Design d = r.design();
   d.workloads[0].terms.nodes = 9;
-  EXPECT_EQ(review::run_stages(d, machine::known()).serves.at(0).devices_there, 64)
+  EXPECT_EQ(run_stages(d, machine::known()).serves.at(0).devices_there, 64)
       << "no more than are";
   const std::string servers = "node: cpu-2s-server, count: 6";
   EXPECT_EQ(served(kPlainNet + "nodes: 2, " + kPlainLoad, servers).serves.at(0).devices_there, 2);
-  const review::Review cut = served(kPlainNet + "replicas: 5, " + kPlainLoad,
+  const Review cut = served(kPlainNet + "replicas: 5, " + kPlainLoad,
                                     "node: dgx-h100, count: 8, mig: { 3g.40gb: 2 }");
   ASSERT_TRUE(cut.serves[0].slice);
   EXPECT_EQ(cut.serves[0].slice->each, 2);
@@ -161,14 +161,14 @@ TEST(PlainService, RunsOnTheNodesItAsksFor) {
 
 // The parts of a replica's question, put together once more.
 struct Asked {
-  explicit Asked(const review::Review& r)
+  explicit Asked(const Review& r)
       : v(r.serves.at(0)),
         q(v.query),
         device(costs_of(r)),
         costs(serving_source(device)),
         replica(replica_of(r.models(), q).value()),
         target(jobs::target_of(*v.serve, v.request.output)) {}
-  machine::Costs costs_of(const review::Review& r) {
+  machine::Costs costs_of(const Review& r) {
     q.split.tp = v.devices_per_replica;
     return serving_costs(r.models(), q);
   }
@@ -185,7 +185,7 @@ struct Asked {
     return at(high);
   }
 
-  const review::ServeView& v;
+  const ServeView& v;
   jobs::ServingQuery q;
   machine::Costs device;
   serving::ServingCosts costs;
@@ -193,7 +193,7 @@ struct Asked {
   serving::ServingTarget target;
 };
 
-void expect_at(const review::ServeView& v, const serving::ServingPoint& p) {
+void expect_at(const ServeView& v, const serving::ServingPoint& p) {
   const auto near = [](Seconds a, Seconds b) { EXPECT_NEAR(a / b, 1, 2e-3); };
   near(v.ttft, p.ttft);
   near(v.ttft_p99, p.ttft_p99);
@@ -208,10 +208,10 @@ const std::string kTalk =
     "arrivals: { rate: 40 /s, peak: 1.5, input_tokens: 900, output_tokens: 120 }";
 
 TEST(TransformerService, AnswersAtItsShareOfThePeak) {
-  const review::Review r =
+  const Review r =
       served(kSmall + "replicas: 7, objective: { ttft_p99: 1 s, tpot_p99: 30 ms }, " + kTalk);
   const Asked a(r);
-  const review::ServeView& v = a.v;
+  const ServeView& v = a.v;
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   const serving::ServingPoint most = capacity(a.replica, v.request, a.target, a.costs);
   EXPECT_EQ(v.capacity_per_replica, most.requests);
@@ -227,13 +227,13 @@ TEST(TransformerService, AnswersAtItsShareOfThePeak) {
   EXPECT_NEAR(v.error, std::hypot(serving_error(a.device.device(), a.q), 0.28), 1e-12);
   EXPECT_EQ(v.basis, Basis::fitted);
   EXPECT_EQ(v.reference, "docs/models/serving.md");
-  expect_at(review::with_guests(v, PerSecond(20), *r.machine),
+  expect_at(with_guests(v, PerSecond(20), *r.machine),
             a.carrying(PerSecond(80.0 / 7), most.concurrency));
 }
 
 // More than they carry: at the most that is promised.
 TEST(TransformerService, ThatIsTooSmallStandsAtItsCapacity) {
-  const review::Review r =
+  const Review r =
       served(kSmall +
              "replicas: 1, objective: { tpot_p99: 12 ms }, arrivals: { rate: 4000 /s, "
              "input_tokens: 900, output_tokens: 120 }");
@@ -245,7 +245,7 @@ TEST(TransformerService, ThatIsTooSmallStandsAtItsCapacity) {
 
 // Whole requests within 3 s: the most that decode in whole numbers.
 TEST(TransformerService, EndsWithinItsBound) {
-  const review::Review r = served(kSmall + "objective: { latency_p99: 2 s }, " + kTalk);
+  const Review r = served(kSmall + "objective: { latency_p99: 2 s }, " + kTalk);
   const Asked a(r);
   double most = 1;
   while (a.at(most + 1).whole_p99 <= seconds(2)) ++most;
@@ -253,16 +253,16 @@ TEST(TransformerService, EndsWithinItsBound) {
   EXPECT_NEAR(a.v.capacity_per_replica / a.at(most).requests, 1, 1e-12) << most;
   // Not even one: a tenth under what a single request takes.
   const double alone = a.at(1).whole_p99.base();
-  const review::Review none = served(
+  const Review none = served(
       kSmall + "objective: { latency_p99: " + std::to_string(alone * 0.98e3) + " ms }, " + kTalk);
   EXPECT_EQ(none.serves[0].infeasible, "not even one request meets the objective on this split");
-  const review::Review never = served(kSmall + "objective: { ttft_p99: 1 us }, " + kTalk);
+  const Review never = served(kSmall + "objective: { ttft_p99: 1 us }, " + kTalk);
   EXPECT_EQ(never.serves[0].infeasible, "not even one request meets the objective on this split");
 }
 
 // As many as have three in flight each, hour by hour; latencies are those of the busiest.
 TEST(TransformerService, FollowsTheLoadOfTheDay) {
-  const review::Review r = served(kSmall + "autoscale: { min: 3, max: 40, target: 3 }, " + kTalk);
+  const Review r = served(kSmall + "autoscale: { min: 3, max: 40, target: 3 }, " + kTalk);
   const Asked a(r);
   const double each = jobs::rate_in_flight(a.replica, a.v.request, 3, a.costs).base();
   double sum = 0, peak = 0;
@@ -279,7 +279,7 @@ TEST(TransformerService, FollowsTheLoadOfTheDay) {
 }
 
 TEST(TransformerService, WithAdaptersTellsTheirSlots) {
-  const review::Review r =
+  const Review r =
       served(kSmall + "replicas: 2, adapters: { count: 64, slots: 4, rank: 16 }, " + kTalk);
   const Asked a(r);
   ASSERT_TRUE(a.v.feasible()) << a.v.infeasible;
@@ -292,4 +292,4 @@ TEST(TransformerService, WithAdaptersTellsTheirSlots) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

@@ -6,9 +6,10 @@
 
 #include "core/base/units.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/hand_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // The review with one tier of its machine changed.
@@ -34,7 +35,7 @@ storage::AccessLatency slow_by(storage::AccessPart longest) {
 // 1.6 ms of a hot tier that is to stay under one.
 TEST(TierLatencyRule, SaysWhichPartItIs) {
   using enum storage::AccessPart;
-  const review::Review r = with_tier(lab_review("superpod-h100"), 0,
+  const review::Review r = with_tier(review::lab_review("superpod-h100"), 0,
                                      [](machine::Tier& t) { t.latency = slow_by(media); });
   const std::string what =
       "Tier 'hot' answers a small read in 1.6 ms; a hot tier is to stay under 1 ms.";
@@ -44,8 +45,8 @@ TEST(TierLatencyRule, SaysWhichPartItIs) {
                .why = "6.25 % of it is the media.",
                .fix = "Build it of faster media, or call it the tier that it is."});
   const auto said = [](void (*change)(machine::Tier&)) {
-    const review::Review changed = with_tier(lab_review("superpod-h100"), 0, change);
-    const rules::Finding f = only_finding(changed, "storage.latency-target");
+    const review::Review changed = with_tier(review::lab_review("superpod-h100"), 0, change);
+    const Finding f = only_finding(changed, "storage.latency-target");
     return f.why + " " + f.fix;
   };
   const std::string shorten = " Shorten that part, or call it the tier that it is.";
@@ -65,7 +66,7 @@ TEST(TierLatencyRule, AGatewayIsTheServiceOfAnObjectStore) {
       "Put a file system or a cache on the nodes before it for small reads, or call it the tier "
       "that it is.";
   const auto fix = [](void (*change)(machine::Tier&)) {
-    const review::Review r = with_tier(lab_review("inference-pod"), 0, change);
+    const review::Review r = with_tier(review::lab_review("inference-pod"), 0, change);
     EXPECT_EQ(r.tiers()[0].tier->kind, design::TierKind::object);
     return only_finding(r, "storage.latency-target").fix;
   };
@@ -76,7 +77,7 @@ TEST(TierLatencyRule, AGatewayIsTheServiceOfAnObjectStore) {
 
 TEST(TierLatencyRule, AtItsTargetAndOfDrivesThatComeWithTheNodes) {
   const auto count = [](std::size_t tier, void (*change)(machine::Tier&)) {
-    return findings_by(with_tier(lab_review("superpod-h100"), tier, change),
+    return findings_by(with_tier(review::lab_review("superpod-h100"), tier, change),
                        "storage.latency-target")
         .size();
   };
@@ -84,7 +85,7 @@ TEST(TierLatencyRule, AtItsTargetAndOfDrivesThatComeWithTheNodes) {
   EXPECT_EQ(count(0, [](machine::Tier& t) { t.latency.total = milliseconds(1.001); }), 1U);
   EXPECT_EQ(count(1, [](machine::Tier& t) { t.latency.total = hours(12); }), 0U) << "cold";
   EXPECT_EQ(count(1, [](machine::Tier& t) { t.latency.total = hours(12.1); }), 1U);
-  const review::Review& r = lab_review("superpod-h100");
+  const review::Review& r = review::lab_review("superpod-h100");
   ASSERT_TRUE(r.tiers().at(2).implied);
   EXPECT_EQ(count(2, [](machine::Tier& t) { t.latency.total = hours(20); }), 0U);
 }
@@ -211,7 +212,7 @@ TEST(LruRule, ACacheInTheNodesCountsAllHostsOfTheRun) {
   ASSERT_TRUE(r.tiers().at(1).per_node);
   ASSERT_EQ(r.trains.at(0).hosts, 2);
   r.used[0] = terabytes(80);
-  const rules::Finding f = only_finding(r, "storage.lru-shuffled");
+  const Finding f = only_finding(r, "storage.lru-shuffled");
   EXPECT_NE(f.what.find("pinning would give 75 %."), std::string::npos) << f.what;
   EXPECT_EQ(f.what.find("Tier 'near' evicts by LRU under shuffled epochs of 't': "), 0U) << f.what;
   EXPECT_EQ(f.place.line, place_of(r.design(), "storage[1].policy").line);
@@ -230,4 +231,4 @@ TEST(LruRule, OfTheTierThatIsReadAlone) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

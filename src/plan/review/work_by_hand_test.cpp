@@ -5,13 +5,13 @@
 
 #include "layers/facility/rack.h"
 #include "model/design_text/read_design.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
 // Eight nodes of eight accelerators and 96 cores.
-review::Review small_pod(const std::string& workloads, const std::string& fleet = "") {
+Review small_pod(const std::string& workloads, const std::string& fleet = "") {
   const std::string text =
       "orrery: 1\nname: a\nsite: { region: usa, pue: 1.2 }\nfleet: [{ name: f, node: dgx-h100, "
       "count: 8" +
@@ -22,14 +22,14 @@ review::Review small_pod(const std::string& workloads, const std::string& fleet 
       workloads + "]\n";
   const auto d = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d ? *d : design::Design{}, machine::known());
+  return run_stages(d ? *d : design::Design{}, machine::known());
 }
 
 // Sizes by one over themselves: (1 + 1 + 1) / (1 + 1/2 + 1/4) = 12/7.
 TEST(JobsByHand, SizesAndLoad) {
-  const review::Review r =
+  const Review r =
       small_pod("{ jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1, 2, 4] } }");
-  const review::JobsView& j = r.jobs.at(0);
+  const JobsView& j = r.jobs.at(0);
   EXPECT_EQ(j.label, "j");
   EXPECT_FALSE(j.from_trace);
   EXPECT_NEAR(j.mean_size, 12 / 7.0, 1e-12);
@@ -37,76 +37,76 @@ TEST(JobsByHand, SizesAndLoad) {
   EXPECT_NEAR(j.work_units, 6 * 2 * 12 / 7.0, 1e-9);
   EXPECT_NEAR(j.queue.load, 6 * 2 * 12 / 7.0 / 64, 1e-9);
   EXPECT_FALSE(j.clean);
-  const review::Review weighted = small_pod(
+  const Review weighted = small_pod(
       "{ jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1, 4], weights: [3, 1] } }");
   EXPECT_NEAR(weighted.jobs[0].mean_size, 7 / 4.0, 1e-12);
-  const review::Review few =
+  const Review few =
       small_pod("{ jobs: { name: j, nodes: 2, rate: 6 /h, mean_duration: 1 h, sizes: [8] } }");
   EXPECT_NEAR(few.jobs[0].queue.load, 6 * 8 / 16.0, 1e-9);
-  const review::JobsView none;
+  const JobsView none;
   EXPECT_EQ(none.mean_size + none.work_units + none.largest, 0);
   EXPECT_FALSE(none.from_trace);
-  EXPECT_EQ(review::CleanView{}.ratio, 1);
+  EXPECT_EQ(CleanView{}.ratio, 1);
 }
 
 // 2,000 core-hours in 96 tasks on two nodes of 96 cores: 96 slots, one node of 8.
 TEST(BatchByHand, TasksSlotsAndNodes) {
-  const review::Review r = small_pod("{ batch: { name: b, core_hours: 960, tasks: 96 } }");
-  const review::BatchView& b = r.batches.at(0);
+  const Review r = small_pod("{ batch: { name: b, core_hours: 960, tasks: 96 } }");
+  const BatchView& b = r.batches.at(0);
   EXPECT_TRUE(b.on_cores);
   EXPECT_EQ(b.at_once, 96);
   EXPECT_NEAR(b.nodes, 1, 1e-12);
   EXPECT_NEAR(b.compute / hours(1), 10, 1e-9);
   EXPECT_EQ(b.duration, b.compute);
   EXPECT_FALSE(b.bound);
-  const review::Review many =
+  const Review many =
       small_pod("{ batch: { name: b, nodes: 2, core_hours: 960, tasks: 480 } }");
   EXPECT_EQ(many.batches[0].at_once, 192);
   EXPECT_NEAR(many.batches[0].nodes, 2, 1e-12);
   EXPECT_NEAR(many.batches[0].compute / hours(1), 2 * 2.5, 1e-9) << "two and a half rounds";
-  const review::Review memory =
+  const Review memory =
       small_pod("{ batch: { name: b, core_hours: 960, tasks: 480, memory: 200 GB } }");
   EXPECT_EQ(memory.batches[0].at_once, 40) << "five of 200 GB on each of eight";
-  const review::Review accelerators =
+  const Review accelerators =
       small_pod("{ batch: { name: b, accelerator_hours: 640, tasks: 640 } }");
   EXPECT_FALSE(accelerators.batches[0].on_cores);
   EXPECT_EQ(accelerators.batches[0].at_once, 64);
   EXPECT_NEAR(accelerators.batches[0].compute / hours(1), 10, 1e-9);
   EXPECT_NEAR(accelerators.batches[0].nodes, 8, 1e-12);
-  const review::BatchView none;
+  const BatchView none;
   EXPECT_EQ(none.at_once + none.nodes, 0);
   EXPECT_EQ(none.again, 1);
   EXPECT_FALSE(none.on_cores);
-  EXPECT_FALSE(review::MigView{}.fits);
+  EXPECT_FALSE(MigView{}.fits);
 }
 
 // 144 TB at 40 GB/s is an hour; 144 TB out at 20 GB/s are two.
 TEST(BatchByHand, ReadsWritesAndBounds) {
   const std::string data = "dataset: { kind: tabular, size: 144 TB, tier: fast }";
-  const review::Review read =
+  const Review read =
       small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data + " } }");
   EXPECT_NEAR(read.batches[0].read / hours(1), 1, 1e-9);
   EXPECT_EQ(read.batches[0].duration, read.batches[0].read);
   EXPECT_EQ(read.batches[0].tier, &read.tiers()[0]);
-  const review::Review write =
+  const Review write =
       small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data +
                 ", output: 144 TB, repeat: { every: 1 d, window: 5 h }, deadline: "
                 "3 h } }");
   EXPECT_NEAR(write.batches[0].write / hours(1), 2, 1e-9);
   EXPECT_EQ(write.batches[0].duration, write.batches[0].write);
   EXPECT_EQ(write.batches[0].bound, hours(3));
-  const review::Review window = small_pod(
+  const Review window = small_pod(
       "{ batch: { name: b, core_hours: 48, tasks: 96, repeat: { every: 1 d, window: 5 h } } }");
   EXPECT_EQ(window.batches[0].bound, hours(5));
-  const review::Review every =
+  const Review every =
       small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, repeat: { every: 1 d } } }");
   EXPECT_EQ(every.batches[0].bound, days(1));
-  const review::Review deadline =
+  const Review deadline =
       small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, deadline: 7 h } }");
   EXPECT_EQ(deadline.batches[0].bound, hours(7));
 }
 
-review::Review hall(const std::string& site, const std::string& fleet = "") {
+Review hall(const std::string& site, const std::string& fleet = "") {
   const std::string text =
       "orrery: 1\nname: a\nsite: { region: usa, " + site +
       " }\nfleet: [{ name: f, node: dgx-h100, count: 8, spares: 2" + fleet +
@@ -116,15 +116,15 @@ review::Review hall(const std::string& site, const std::string& fleet = "") {
       "devices_per_server: 8, read: 40 GB/s, capacity: 200 TB }]\n";
   const auto d = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d ? *d : design::Design{}, machine::known());
+  return run_stages(d ? *d : design::Design{}, machine::known());
 }
 
 // Without workloads a fleet is taken to serve: half of its time on memory, 0.57 of the way from
 // idle to peak; spares idle.
 TEST(SiteByHand, WhatStandsThereDraws) {
-  const review::Review r = hall("pue: 1.25");
-  const review::SiteView& v = r.sites.at(0);
-  const review::FleetPower& p = v.fleets.at(0);
+  const Review r = hall("pue: 1.25");
+  const SiteView& v = r.sites.at(0);
+  const FleetPower& p = v.fleets.at(0);
   const double idle = p.node.idle / kilowatts(1);
   const double peak = p.node.peak / kilowatts(1);
   const double mean = idle + 0.5 * 0.57 * (peak - idle);
@@ -149,21 +149,21 @@ TEST(SiteByHand, WhatStandsThereDraws) {
   EXPECT_FALSE(p.swing);
   EXPECT_NEAR(v.year.it_energy / (v.it_mean * years(1)), 1, 1e-12);
   EXPECT_NEAR(v.year.carbon / (v.draw_mean * years(1) * v.region->carbon), 1, 1e-12);
-  EXPECT_NEAR(review::load_share(v), v.it_mean / v.it_nameplate, 1e-12);
-  EXPECT_EQ(review::load_share(review::SiteView{}), 1);
+  EXPECT_NEAR(load_share(v), v.it_mean / v.it_nameplate, 1e-12);
+  EXPECT_EQ(load_share(SiteView{}), 1);
 }
 
 // Three nodes of 10.2 kW a rack of 35: ten nodes with their spares are four racks.
 TEST(SiteByHand, RacksAndTheirHeat) {
-  const review::Review r = hall("pue: 1.25, cooling: rear-door-passive, rack: 35 kW");
-  const review::FleetPower& p = r.sites[0].fleets[0];
+  const Review r = hall("pue: 1.25, cooling: rear-door-passive, rack: 35 kW");
+  const FleetPower& p = r.sites[0].fleets[0];
   EXPECT_EQ(p.rack.nodes, 3);
   EXPECT_EQ(p.racks, 4);
   EXPECT_EQ(r.sites[0].racks, 4);
   EXPECT_NEAR(p.rack.air_heat / kilowatts(1), 3.06, 1e-9);
-  const review::Review given =
+  const Review given =
       hall("pue: 1.25, cooling: rear-door-passive, rack: 35 kW", ", nodes_per_rack: 2");
-  const review::FleetPower& two = given.sites[0].fleets[0];
+  const FleetPower& two = given.sites[0].fleets[0];
   EXPECT_EQ(two.rack.nodes, 2);
   EXPECT_EQ(two.racks, 5);
   EXPECT_NEAR(two.rack.power / kilowatts(1), 20.4, 1e-9);
@@ -174,24 +174,24 @@ TEST(SiteByHand, RacksAndTheirHeat) {
   EXPECT_NEAR(given.sites[0].cdu->flow_l_per_min,
               1.5 * 0.9 * (given.sites[0].it_nameplate / kilowatts(1)), 1e-6);
   EXPECT_NEAR(given.sites[0].cdu->facility_water_c, 16, 1e-9);
-  const review::Review air = hall("pue: 1.25, cooling: air-contained", ", nodes_per_rack: 2");
+  const Review air = hall("pue: 1.25, cooling: air-contained", ", nodes_per_rack: 2");
   EXPECT_FALSE(air.sites[0].cdu);
   EXPECT_FALSE(air.sites[0].fleets[0].rack.air_heat_is_a_legacy_rack) << "all of it is air";
 }
 
 // Accelerators held to 500 of 700 W: 1.6 kW off the nameplate.
 TEST(SiteByHand, ACapTakesOffTheNameplate) {
-  const review::Review r = hall("pue: 1.25", ", power_cap: 500 W");
+  const Review r = hall("pue: 1.25", ", power_cap: 500 W");
   EXPECT_NEAR(r.sites[0].fleets[0].node.nameplate / kilowatts(1), 8.6, 1e-9);
 }
 
 TEST(SiteByHand, NodesUnderASitesPower) {
-  const review::Review probe = hall("pue: 1.25");
-  const review::SiteView& v = probe.sites[0];
+  const Review probe = hall("pue: 1.25");
+  const SiteView& v = probe.sites[0];
   const double per_node = 10.2 + v.fabric / kilowatts(1) / 10;
   const double other = v.it_nameplate / kilowatts(1) - 10 * per_node;
   const auto nodes = [&](double kw) {
-    const review::Review r = hall("pue: 1.25, power: " + std::to_string(kw) + " kW");
+    const Review r = hall("pue: 1.25, power: " + std::to_string(kw) + " kW");
     EXPECT_EQ(r.sites[0].budget_fleet, 0U);
     return r.sites[0].budget->nodes;
   };
@@ -203,4 +203,4 @@ TEST(SiteByHand, NodesUnderASitesPower) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

@@ -4,14 +4,15 @@
 
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/edits.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // Sixteen replicas of four accelerators are given, on 64.
 review::Review chat_pod(double needed, double there) {
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   r.serves[0].replicas_needed = needed;
   r.serves[0].devices_there = there;
   return r;
@@ -20,7 +21,7 @@ review::Review chat_pod(double needed, double there) {
 TEST(ServiceEdits, ReplicasThatServeThePeakOnWhatIsThere) {
   const auto edit = [](double needed, double there) {
     const review::Review r = chat_pod(needed, there);
-    return edit_of(rules::edit_service(r, r.serves[0]));
+    return edit_of(edit_service(r, r.serves[0]));
   };
   EXPECT_EQ(edit(20, 80), "workloads[0].serve.replicas = 20");
   EXPECT_EQ(edit(20, 79), "fleet[0].count = 10") << "80 accelerators first";
@@ -38,21 +39,21 @@ TEST(ServiceEdits, WithoutANumberTheMachinesGrow) {
   design::Serve open = *r.serves[0].serve;
   open.replicas.reset();
   r.serves[0].serve = &open;
-  EXPECT_EQ(edit_of(rules::edit_service(r, r.serves[0])), "fleet[0].count = 10");
+  EXPECT_EQ(edit_of(edit_service(r, r.serves[0])), "fleet[0].count = 10");
   r.serves[0].devices_there = 1000;
-  EXPECT_EQ(edit_of(rules::edit_service(r, r.serves[0])), "fleet[0].count = 10");
+  EXPECT_EQ(edit_of(edit_service(r, r.serves[0])), "fleet[0].count = 10");
 }
 
 // A zone that counts its own replicas is mended by itself: twelve fit on 48.
 TEST(ServiceEdits, OfAZoneWithReplicasOfItsOwn) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   ASSERT_EQ(v.devices_per_replica, 4);
   v.devices_there = 48;
   const auto edit = [&](double replicas, double needed) {
     v.replicas = replicas;
     v.replicas_needed = needed;
-    return edit_of(rules::edit_service(r, v));
+    return edit_of(edit_service(r, v));
   };
   EXPECT_EQ(edit(11, 9), "workloads[0].serve.zones[0].replicas = 11");
   EXPECT_EQ(edit(11, 12), "workloads[0].serve.zones[0].replicas = 12");
@@ -62,12 +63,12 @@ TEST(ServiceEdits, OfAZoneWithReplicasOfItsOwn) {
 
 // Europe has 0.35 of all: eight here are 7.5 / 0.35 = 21.4, so 22 of all.
 TEST(ServiceEdits, OfAZoneByItsShare) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[2];
   const auto edit = [&](double needed, double there) {
     v.replicas_needed = needed;
     v.devices_there = there;
-    return edit_of(rules::edit_service(r, v));
+    return edit_of(edit_service(r, v));
   };
   EXPECT_EQ(edit(8, 32), "workloads[0].serve.replicas = 22");
   EXPECT_EQ(edit(8, 31), "fleet[2].count = 4");
@@ -80,7 +81,7 @@ TEST(ServiceEdits, OfAZoneByItsShare) {
 
 // With no number of its own a zone that needs more counts for the others too.
 TEST(ServiceEdits, AllZonesOfAServiceAreServed) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   design::Serve shared = *r.serves[0].serve;
   for (design::Zone& z : shared.zones) z.replicas.reset();
   const double needs[] = {10, 5, 7};
@@ -89,7 +90,7 @@ TEST(ServiceEdits, AllZonesOfAServiceAreServed) {
     r.serves[i].replicas_needed = needs[i];
     r.serves[i].devices_there = 48;
   }
-  const auto edit = [&](std::size_t i) { return edit_of(rules::edit_service(r, r.serves[i])); };
+  const auto edit = [&](std::size_t i) { return edit_of(edit_service(r, r.serves[i])); };
   // 9.5 / 0.4 = 23.75, 4.5 / 0.25 = 18, 6.5 / 0.35 = 18.6: 24, of which 10, 6 and 8.
   EXPECT_EQ(edit(0), "workloads[0].serve.replicas = 24");
   EXPECT_EQ(edit(1), "workloads[0].serve.replicas = 24");
@@ -105,7 +106,7 @@ TEST(ServiceEdits, AllZonesOfAServiceAreServed) {
 // Hosts are down for a sixtieth of the time: 15 replicas are up for 0.9928 of it, 16 for 0.99964,
 // 18 for 0.99998.
 review::Review failing_pod(const char* name) {
-  design::Design d = lab_design(name);
+  design::Design d = review::lab_design(name);
   for (design::Fleet& f : d.fleet) f.failures.node_mtbf = hours(10);
   review::Review r = review::run_stages(std::move(d), machine::known());
   for (review::ServeView& v : r.serves) {
@@ -120,7 +121,7 @@ review::Review failing_pod(const char* name) {
 TEST(AvailabilityEdits, MoreReplicasOrFirstTheirMachines) {
   review::Review r = failing_pod("inference-pod");
   review::ServeView& v = r.serves[0];
-  const auto edit = [&] { return edit_of(rules::edit_availability(r, v)); };
+  const auto edit = [&] { return edit_of(edit_availability(r, v)); };
   EXPECT_EQ(edit(), "workloads[0].serve.replicas = 16");
   v.devices_there = 64;
   EXPECT_EQ(edit(), "workloads[0].serve.replicas = 16");
@@ -142,22 +143,22 @@ TEST(AvailabilityEdits, ASiteThatIsDarkTooLong) {
   design::Workload w;
   v.workload = &w;
   v.dark_missed = 0.5;
-  EXPECT_FALSE(rules::is_dark_too_long(v)) << "nobody asks";
+  EXPECT_FALSE(is_dark_too_long(v)) << "nobody asks";
   w.terms.availability = 0.75;
   v.dark_missed = 0.25;
-  EXPECT_TRUE(rules::is_dark_too_long(v));
+  EXPECT_TRUE(is_dark_too_long(v));
   v.dark_missed = 0.2499;
-  EXPECT_FALSE(rules::is_dark_too_long(v));
+  EXPECT_FALSE(is_dark_too_long(v));
   w.terms.availability = 1;
-  EXPECT_TRUE(rules::is_dark_too_long(v));
+  EXPECT_TRUE(is_dark_too_long(v));
   v.dark_missed = 0;
-  EXPECT_FALSE(rules::is_dark_too_long(v)) << "it is never dark";
+  EXPECT_FALSE(is_dark_too_long(v)) << "it is never dark";
 }
 
 // The first zone that is short is mended; where each has its own, one after the other.
 TEST(AvailabilityEdits, OfZones) {
   review::Review r = failing_pod("chatbot-zones");
-  const auto edit = [&] { return edit_of(rules::edit_availability(r, r.serves[2])); };
+  const auto edit = [&] { return edit_of(edit_availability(r, r.serves[2])); };
   EXPECT_EQ(edit(), "workloads[0].serve.zones[0].replicas = 16");
   r.serves[0].replicas = 16;
   EXPECT_EQ(edit(), "workloads[0].serve.zones[1].replicas = 16");
@@ -172,7 +173,7 @@ TEST(AvailabilityEdits, OfZones) {
 
 // 50 of its own, 12.5 that find no room and 30 that do, of ten each: ten replicas.
 TEST(FailoverEdits, ReplicasWhereTheyAreAskedFirst) {
-  review::Review r = lab_review("chatbot-zones");
+  review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   review::ServeView& host = r.serves[1];
   host.peak = PerSecond(50);
@@ -186,7 +187,7 @@ TEST(FailoverEdits, ReplicasWhereTheyAreAskedFirst) {
   v.failover->to.push_back(v.failover->to[0]);
   v.failover->to[1].zone = 2;
   v.failover->to[1].rate = PerSecond(99);
-  const auto edit = [&] { return edit_of(rules::edit_failover(r, v)); };
+  const auto edit = [&] { return edit_of(edit_failover(r, v)); };
   EXPECT_EQ(edit(), "workloads[0].serve.zones[1].replicas = 10");
   host.devices_there = 39;
   EXPECT_EQ(edit(), "fleet[1].count = 5");
@@ -210,14 +211,14 @@ TEST(FailoverEdits, ReplicasWhereTheyAreAskedFirst) {
 TEST(SplitEdits, TheLeastThatFits) {
   const auto edit = [](const char* node, const char* model, catalog::Precision precision,
                        std::optional<int> tp) {
-    design::Design d = lab_design("inference-pod");
+    design::Design d = review::lab_design("inference-pod");
     d.fleet[0].node = node;
     auto& serve = std::get<design::Serve>(d.workloads[0].task);
     serve.model = model;
     serve.precision = precision;
     serve.tp = tp;
     const review::Review r = review::run_stages(std::move(d), machine::known());
-    return edit_of(rules::edit_split(r, r.serves[0]));
+    return edit_of(edit_split(r, r.serves[0]));
   };
   using enum catalog::Precision;
   EXPECT_EQ(edit("dgx-h200", "llama-3-70b", bf16, 1), "workloads[0].serve.tp = 2");
@@ -228,45 +229,45 @@ TEST(SplitEdits, TheLeastThatFits) {
   EXPECT_EQ(edit("dgx-h100", "llama-3.1-405b", bf16, {}), "workloads[0].serve.precision = fp8");
   EXPECT_EQ(edit("dgx-a100", "llama-3.1-405b", bf16, 8), "none") << "without such products";
   EXPECT_EQ(edit("dgx-h100", "deepseek-v3", bf16, 8), "none") << "671 GB in eight bits";
-  review::Review r = lab_review("inference-pod");
+  review::Review r = review::lab_review("inference-pod");
   r.serves[0].model = nullptr;
-  EXPECT_EQ(edit_of(rules::edit_split(r, r.serves[0])), "none");
-  r = lab_review("inference-pod");
+  EXPECT_EQ(edit_of(edit_split(r, r.serves[0])), "none");
+  r = review::lab_review("inference-pod");
   r.serves[0].fleet = nullptr;
-  EXPECT_EQ(edit_of(rules::edit_split(r, r.serves[0])), "none");
+  EXPECT_EQ(edit_of(edit_split(r, r.serves[0])), "none");
 }
 
 // 960 accelerators share multiples of 960 / (tp pp), the least of which is 3 with 80 layers in 40
 // stages of 8: 954 is the nearest to 953, a prime. 1016 are 8 x 127: multiples of 127.
 TEST(RunEdits, ABatchThatSpreads) {
-  const review::Review& r = lab_review("superpod-h100");
+  const review::Review& r = review::lab_review("superpod-h100");
   review::TrainView t = r.trains.at(0);
   design::Train train = *t.train;
   t.train = &train;
   train.batch = 953;
-  EXPECT_EQ(edit_of(rules::edit_step(t)), "workloads[0].train.batch = 954");
+  EXPECT_EQ(edit_of(edit_step(t)), "workloads[0].train.batch = 954");
   train.batch = 960;
-  EXPECT_EQ(edit_of(rules::edit_step(t)), "none") << "it spreads";
-  EXPECT_EQ(edit_of(rules::edit_batch(t)), "workloads[0].train.batch = 1016");
+  EXPECT_EQ(edit_of(edit_step(t)), "none") << "it spreads";
+  EXPECT_EQ(edit_of(edit_batch(t)), "workloads[0].train.batch = 1016");
   train.batch = 1016;
-  EXPECT_EQ(edit_of(rules::edit_batch(t)), "none");
+  EXPECT_EQ(edit_of(edit_batch(t)), "none");
   train.batch = 953;
   train.layout.emplace();
-  EXPECT_EQ(edit_of(rules::edit_step(t)), "workloads[0].train.layout = auto");
+  EXPECT_EQ(edit_of(edit_step(t)), "workloads[0].train.layout = auto");
   train.layout.reset();
   t.model = nullptr;
-  EXPECT_EQ(edit_of(rules::edit_step(t)), "none");
+  EXPECT_EQ(edit_of(edit_step(t)), "none");
   t.model = r.trains[0].model;
   machine::Fleet bare = *t.fleet;
   bare.accelerators = 0;
   t.fleet = &bare;
-  EXPECT_EQ(edit_of(rules::edit_step(t)), "none");
+  EXPECT_EQ(edit_of(edit_step(t)), "none");
   t.fleet = nullptr;
-  EXPECT_EQ(edit_of(rules::edit_step(t)), "none");
+  EXPECT_EQ(edit_of(edit_step(t)), "none");
 }
 
 TEST(SliceEdits, OneFewerOfWhatThereIsMostOf) {
-  const review::Review& r = lab_review("small-lab");
+  const review::Review& r = review::lab_review("small-lab");
   review::MigView m = r.mig.at(0);
   machine::Fleet fleet = *m.fleet;
   design::Fleet asks = *fleet.fleet;
@@ -274,7 +275,7 @@ TEST(SliceEdits, OneFewerOfWhatThereIsMostOf) {
   m.fleet = &fleet;
   const auto edit = [&](std::vector<design::MigSlices> mig) {
     asks.mig = std::move(mig);
-    return edit_of(rules::edit_slices(r, m));
+    return edit_of(edit_slices(r, m));
   };
   EXPECT_EQ(edit({{"2g.35gb", 3}}), "fleet[1].mig = { 2g.35gb: 3 }");
   EXPECT_EQ(edit({{"2g.35gb", 4}}), "fleet[1].mig = { 2g.35gb: 3 }");
@@ -288,4 +289,4 @@ TEST(SliceEdits, OneFewerOfWhatThereIsMostOf) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

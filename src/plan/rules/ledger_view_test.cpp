@@ -10,9 +10,10 @@
 #include "model/machine/known_fixture.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/rules.h"
-#include "plan/verdict/verdict.h"
+#include "plan/review/stages.h"
+#include "plan/rules/rules.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 design::Design of_template(std::string_view name) {
@@ -21,8 +22,8 @@ design::Design of_template(std::string_view name) {
       .value();
 }
 
-const rules::Finding* found(const std::vector<rules::Finding>& all, std::string_view rule) {
-  const auto at = std::ranges::find(all, rule, &rules::Finding::rule);
+const Finding* found(const std::vector<Finding>& all, std::string_view rule) {
+  const auto at = std::ranges::find(all, rule, &Finding::rule);
   return at == all.end() ? nullptr : &*at;
 }
 
@@ -48,15 +49,15 @@ TEST(ledger, a_service_without_a_number_is_booked_beside_the_run) {
     const review::Review r = review::run_stages(train_and_serve(count), machine::known());
     const machine::FleetBook& book = r.book_of(r.fleets()[0]);
     EXPECT_DOUBLE_EQ(book.booked(), 19) << "16 + 3 x 8 / 8";
-    const auto findings = rules::check_rules(r);
-    const rules::Finding* f = found(findings, "cluster.nodes");
+    const auto findings = check_rules(r);
+    const Finding* f = found(findings, "cluster.nodes");
     ASSERT_NE(f, nullptr) << count;
     EXPECT_EQ(f->severity, Severity::error);
     EXPECT_EQ(f->edit->path, "fleet[0].count");
     EXPECT_EQ(f->edit->value, "19");
   }
   const review::Review enough = review::run_stages(train_and_serve(19), machine::known());
-  EXPECT_EQ(found(rules::check_rules(enough), "cluster.nodes"), nullptr);
+  EXPECT_EQ(found(check_rules(enough), "cluster.nodes"), nullptr);
 }
 
 TEST(ledger, a_run_without_a_number_gives_way_to_the_service) {
@@ -65,8 +66,8 @@ TEST(ledger, a_run_without_a_number_gives_way_to_the_service) {
   std::get<design::Train>(d.workloads[0].task).batch = 19 * 8;
   const review::Review r = review::run_stages(d, machine::known());
   EXPECT_DOUBLE_EQ(r.book_of(r.fleets()[0]).booked(), 19 + 3);
-  const auto findings = rules::check_rules(r);
-  const rules::Finding* f = found(findings, "cluster.nodes");
+  const auto findings = check_rules(r);
+  const Finding* f = found(findings, "cluster.nodes");
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(f->edit->path, "workloads[0].train.nodes");
   EXPECT_EQ(f->edit->value, "16");
@@ -89,8 +90,8 @@ TEST(ledger, idle_machines_are_in_the_price_of_a_useful_hour) {
               yearly * a.cost.goodput / b.cost.goodput, 1e-6)
       << "the same useful hours, a larger bill";
   EXPECT_GT(yearly, 5);
-  const auto findings = rules::check_rules(b);
-  const rules::Finding* idle = found(findings, "cluster.idle-nodes");
+  const auto findings = check_rules(b);
+  const Finding* idle = found(findings, "cluster.idle-nodes");
   ASSERT_NE(idle, nullptr);
   EXPECT_TRUE(idle->what.starts_with("1,149 of 1,270 nodes"))
       << "120 and one that stands by: " << idle->what;
@@ -123,8 +124,8 @@ TEST(ledger, more_replicas_than_are_needed_are_a_finding_with_its_money) {
   const review::Review r = review::run_stages(d, machine::known());
   const double enough = review::enough_replicas(r.serves[0], *r.machine);
   ASSERT_LT(enough, 10);
-  const auto findings = rules::check_rules(r);
-  const rules::Finding* f = found(findings, "serving.over-provision");
+  const auto findings = check_rules(r);
+  const Finding* f = found(findings, "serving.over-provision");
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(f->edit->path, "workloads[0].serve.replicas");
   EXPECT_EQ(std::stod(f->edit->value), enough);
@@ -208,11 +209,11 @@ TEST(ledger, what_is_rented_by_the_hour_is_paid_while_it_is_held) {
 TEST(ledger, two_schedulers_on_one_fleet_are_told_how_to_part_it) {
   design::Design d = train_and_serve(19);
   EXPECT_EQ(
-      found(rules::check_rules(review::run_stages(d, machine::known())), "cluster.partitions"),
+      found(check_rules(review::run_stages(d, machine::known())), "cluster.partitions"),
       nullptr);
   d.scheduler.kind = design::SchedulerKind::both;
-  const auto findings = rules::check_rules(review::run_stages(d, machine::known()));
-  const rules::Finding* f = found(findings, "cluster.partitions");
+  const auto findings = check_rules(review::run_stages(d, machine::known()));
+  const Finding* f = found(findings, "cluster.partitions");
   ASSERT_NE(f, nullptr);
   EXPECT_NE(f->fix.find("3 nodes with `partition: kubernetes`, 16 with"), std::string::npos)
       << f->fix;
@@ -243,4 +244,4 @@ TEST(LedgerView, windows_that_come_back_leave_a_queue_fewer_nodes) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules

@@ -12,12 +12,12 @@
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
 #include "plan/review/serve_sizing.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
-review::Review served_on(const std::string& fleet, const std::string& serve) {
+Review served_on(const std::string& fleet, const std::string& serve) {
   const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, " + fleet +
           " }]\nfabric: { compute: { topology: fat-tree, switch: qm9700 } }\nstorage:\n"
@@ -27,13 +27,13 @@ review::Review served_on(const std::string& fleet, const std::string& serve) {
           serve + " }\n",
       machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d ? *d : design::Design{}, machine::known());
+  return run_stages(d ? *d : design::Design{}, machine::known());
 }
 
 const std::string kNodes = "node: dgx-h100, count: 8";
 
 struct Apart {
-  explicit Apart(const review::Review& r, std::optional<int> prefill = {}) : v(r.serves.at(0)) {
+  explicit Apart(const Review& r, std::optional<int> prefill = {}) : v(r.serves.at(0)) {
     jobs::ServingQuery q = v.query;
     q.split.tp = v.devices_per_replica;
     replica = replica_of(r.models(), q).value();
@@ -55,7 +55,7 @@ struct Apart {
     return at(c);
   }
 
-  const review::ServeView& v;
+  const ServeView& v;
   serving::Replica replica;
   std::optional<machine::Costs> device;
   serving::ServingCosts costs;
@@ -65,7 +65,7 @@ struct Apart {
 
 // Waits have an exponential tail of ln 100 means, prompts are as long as their p99, and what is
 // looked up before them adds by its squares.
-void expect_apart(const review::ServeView& v, const Apart& a,
+void expect_apart(const ServeView& v, const Apart& a,
                   const serving::DisaggregatedPoint& at) {
   const double fixed =
       (at.prefill + at.transfer + a.replica.engine.first_token + a.replica.tuning.first_token)
@@ -90,12 +90,12 @@ void expect_apart(const review::ServeView& v, const Apart& a,
 }
 
 TEST(ApartService, HasReplicasOfEachKind) {
-  const review::Review r =
+  const Review r =
       served_on(kNodes,
                 "model: llama-3-70b, tp: 4, disaggregated: true, arrivals: { rate: 20 "
                 "/s, peak: 1.5, trace: chat }, objective: { tpot_p99: 50 ms }");
   const Apart a(r);
-  const review::ServeView& v = r.serves[0];
+  const ServeView& v = r.serves[0];
   ASSERT_TRUE(v.feasible()) << v.infeasible;
   EXPECT_EQ(v.capacity_per_replica, a.size.per_replica());
   EXPECT_EQ(v.replicas_needed, a.size.prefill + a.size.decode);
@@ -104,9 +104,9 @@ TEST(ApartService, HasReplicasOfEachKind) {
   EXPECT_GT(v.request.input_p99, v.request.input) << "lengths of a mix differ";
   EXPECT_GT(v.request.output_p99, v.request.output);
   expect_apart(v, a, a.carrying(30));
-  const review::ServeView full = review::with_guests(v, PerSecond(6), *r.machine);
+  const ServeView full = with_guests(v, PerSecond(6), *r.machine);
   expect_apart(full, a, a.carrying(36));
-  const review::Review fixed =
+  const Review fixed =
       served_on(kNodes,
                 "model: llama-3-70b, tp: 4, replicas: 9, disaggregated: true, "
                 "arrivals: { rate: 20 /s, peak: 1.5, trace: chat }, objective: { "
@@ -117,7 +117,7 @@ TEST(ApartService, HasReplicasOfEachKind) {
 }
 
 TEST(ApartService, WaitsForItsIndexToo) {
-  const review::Review r = served_on(
+  const Review r = served_on(
       kNodes,
       "model: llama-3-8b, tp: 1, disaggregated: true, retrieval: { tier: fast, index: 2 TB, reads: "
       "40, hops: 4 }, arrivals: { rate: 30 /s, input_tokens: 1500, output_tokens: 90 }");
@@ -130,7 +130,7 @@ TEST(ApartService, TakesThePrefillReplicasThatAreGiven) {
   const std::string serve =
       "model: llama-3-8b, tp: 1, disaggregated: true, prefill_replicas: 5, arrivals: { rate: 30 "
       "/s, input_tokens: 1500, output_tokens: 90 }";
-  const review::Review r = served_on(kNodes, serve);
+  const Review r = served_on(kNodes, serve);
   const Apart a(r, 5);
   EXPECT_EQ(a.size.prefill, 5);
   EXPECT_EQ(r.serves[0].replicas_needed, 5 + a.size.decode);
@@ -138,13 +138,13 @@ TEST(ApartService, TakesThePrefillReplicasThatAreGiven) {
   design::Design d = r.design();
   std::get<design::Serve>(d.workloads[0].task).prefill_replicas = 1;
   std::get<design::Serve>(d.workloads[0].task).arrivals.rate = PerSecond(4000);
-  const review::Review few = review::run_stages(std::move(d), machine::known());
+  const Review few = run_stages(std::move(d), machine::known());
   EXPECT_EQ(few.serves[0].infeasible, Apart(few, 1).size.infeasible);
   EXPECT_EQ(few.serves[0].infeasible.find("1 prefill replicas take "), 0U);
 }
 
 TEST(ApartService, IsNotOfCores) {
-  const review::Review r =
+  const Review r =
       served_on("node: cpu-2s-server, count: 6",
                 "model: llama-3-8b, tp: 1, arrivals: { rate: 1 /s, input_tokens: 400, "
                 "output_tokens: 50 }");
@@ -153,7 +153,7 @@ TEST(ApartService, IsNotOfCores) {
   EXPECT_STREQ(r.serves[0].devices_word(), "hosts");
   design::Design d = r.design();
   std::get<design::Serve>(d.workloads[0].task).disaggregated = true;
-  EXPECT_EQ(review::run_stages(std::move(d), machine::known()).serves[0].infeasible,
+  EXPECT_EQ(run_stages(std::move(d), machine::known()).serves[0].infeasible,
             "prefill and decode apart on cores are not modelled");
 }
 
@@ -186,7 +186,7 @@ TEST(ServiceZones, HaveTheirShareOfTheTraffic) {
       "share: 0.3 }, { site: here, fleet: f, share: 0.1 }, { site: there, share: 0.6 }] }\n",
       machine::known().catalog());
   ASSERT_TRUE(d) << to_text(d.error());
-  const review::Review r = review::run_stages(*d, machine::known());
+  const Review r = run_stages(*d, machine::known());
   ASSERT_EQ(r.serves.size(), 3U);
   const struct {
     const char* label;
@@ -194,7 +194,7 @@ TEST(ServiceZones, HaveTheirShareOfTheTraffic) {
     double devices;
   } zones[] = {{"s in here, g", 9, 24}, {"s in here, f", 3, 16}, {"s in there", 18, 32}};
   for (std::size_t i = 0; i < 3; ++i) {
-    const review::ServeView& v = r.serves[i];
+    const ServeView& v = r.serves[i];
     EXPECT_EQ(v.label, zones[i].label);
     EXPECT_EQ(v.zone, i);
     EXPECT_NEAR(v.rate.base(), zones[i].rate, 1e-9);
@@ -209,14 +209,14 @@ TEST(ServiceZones, HaveTheirShareOfTheTraffic) {
 
 // Equal services keep their figures, and point into the design at hand.
 TEST(ServiceViews, AreToldOfAnotherDesign) {
-  const review::Review& first = lab_review("chatbot-zones");
+  const Review& first = lab_review("chatbot-zones");
   design::Design d = first.design();
   d.economics.power_price = usd_per_kwh(0.2);
-  const review::Review again = review::run_stages(std::move(d), machine::known(), &first);
+  const Review again = run_stages(std::move(d), machine::known(), &first);
   ASSERT_EQ(again.serves.size(), 3U);
   const design::Workload& w = again.design().workloads[0];
   for (std::size_t i = 0; i < 3; ++i) {
-    const review::ServeView& v = again.serves[i];
+    const ServeView& v = again.serves[i];
     EXPECT_EQ(v.workload, &w);
     EXPECT_EQ(v.serve, &std::get<design::Serve>(w.task));
     EXPECT_EQ(v.path, "workloads[0].serve");
@@ -231,4 +231,4 @@ TEST(ServiceViews, AreToldOfAnotherDesign) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

@@ -9,13 +9,13 @@
 
 #include "layers/failure/effective_time.h"
 #include "model/design_text/read_design.h"
-#include "plan/verdict/lab_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
 // Sixteen nodes that fail every three days; storage shares the compute network, and starves them.
-review::Review joined_run(const std::string& train, const std::string& fleet = "node_mtbf: 3 d") {
+Review joined_run(const std::string& train, const std::string& fleet = "node_mtbf: 3 d") {
   const auto d = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 16, "
       "failures: { " +
@@ -28,10 +28,10 @@ review::Review joined_run(const std::string& train, const std::string& fleet = "
           train + " }\n",
       machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
-  return review::run_stages(d ? *d : design::Design{}, machine::known());
+  return run_stages(d ? *d : design::Design{}, machine::known());
 }
 
-double kept(const review::TrainView& t, double mtbf, double restart) {
+double kept(const TrainView& t, double mtbf, double restart) {
   return failure::exact_efficiency(
       {.interval = t.checkpoint->interval,
        .save_stall = t.checkpoint->stall.total,
@@ -40,7 +40,7 @@ double kept(const review::TrainView& t, double mtbf, double restart) {
        .unsafe_window = t.checkpoint->async ? t.checkpoint->drain.total : Seconds()});
 }
 
-void expect_joined(const review::TrainView& t) {
+void expect_joined(const TrainView& t) {
   const double whole = kept(t, 1, 1);
   EXPECT_NEAR(t.efficiency, whole, 1e-12);
   const double rest =
@@ -59,8 +59,8 @@ void expect_joined(const review::TrainView& t) {
 }
 
 TEST(TrainViewByHand, GoodputIsWhatAllOfItLeaves) {
-  const review::Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: async }");
-  const review::TrainView& t = r.trains.at(0);
+  const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: async }");
+  const TrainView& t = r.trains.at(0);
   ASSERT_TRUE(t.feasible()) << t.infeasible;
   ASSERT_TRUE(t.checkpoint->async);
   EXPECT_LT(t.feed.loader.utilisation, 1) << "it waits for data";
@@ -76,20 +76,20 @@ TEST(TrainViewByHand, GoodputIsWhatAllOfItLeaves) {
 
 // Drained for longer than the time between two saves: all of the time.
 TEST(TrainViewByHand, DrainsThatOverlapSlowAllSteps) {
-  const review::Review r = joined_run(", checkpoint: { every: 3 s, to: [hot], mode: async }");
-  const review::TrainView& t = r.trains.at(0);
+  const Review r = joined_run(", checkpoint: { every: 3 s, to: [hot], mode: async }");
+  const TrainView& t = r.trains.at(0);
   ASSERT_GT(t.checkpoint->drain.total, seconds(3));
   EXPECT_NEAR(t.contention, t.contended.draining / (1 + t.contended.draining), 1e-12);
   design::Design d = r.design();
   std::get<design::Train>(d.workloads[0].task).checkpoint->every = Seconds();
-  const review::TrainView never = review::run_stages(std::move(d), machine::known()).trains.at(0);
+  const TrainView never = run_stages(std::move(d), machine::known()).trains.at(0);
   EXPECT_NEAR(never.contention, never.contended.feeding / (1 + never.contended.feeding), 1e-12)
       << "of no time between saves nothing is known";
 }
 
 TEST(TrainViewByHand, ASaveThatIsWaitedForDrainsNothing) {
-  const review::Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
-  const review::TrainView& t = r.trains.at(0);
+  const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
+  const TrainView& t = r.trains.at(0);
   ASSERT_FALSE(t.checkpoint->async);
   expect_joined(t);
   EXPECT_NEAR(t.contention, t.contended.feeding / (1 + t.contended.feeding), 1e-12);
@@ -97,8 +97,8 @@ TEST(TrainViewByHand, ASaveThatIsWaitedForDrainsNothing) {
 
 // Without a save a failure takes the whole run so far.
 TEST(TrainViewByHand, NothingSavedIsAllLost) {
-  const review::Review r = joined_run("", "node_mtbf: 30 d");
-  const review::TrainView& t = r.trains.at(0);
+  const Review r = joined_run("", "node_mtbf: 30 d");
+  const TrainView& t = r.trains.at(0);
   ASSERT_FALSE(t.checkpoint);
   EXPECT_NEAR(t.efficiency,
               failure::exact_efficiency(
@@ -111,8 +111,8 @@ TEST(TrainViewByHand, NothingSavedIsAllLost) {
 
 // Of the wall time: steps at goodput and once more what was lost of them; saves stall.
 TEST(TrainViewByHand, PhasesOfTheWallTime) {
-  const review::Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
-  const review::TrainView& t = r.trains.at(0);
+  const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
+  const TrainView& t = r.trains.at(0);
   EXPECT_NEAR(t.phases.matrix, (t.goodput + t.shares.lost_work) * t.step.matrix_share, 1e-12);
   EXPECT_NEAR(t.phases.memory, t.goodput * t.step.memory_share, 1e-12);
   EXPECT_NEAR(t.phases.communication,
@@ -125,9 +125,9 @@ TEST(TrainViewByHand, PhasesOfTheWallTime) {
 // Fifteen nodes fail every hour, and 20 hours are saved at once: x / (e^x - 1) of them at x = 20 is
 // below a millionth, where a run does not move.
 TEST(TrainViewByHand, ARunThatNeverEndsHasNoRate) {
-  const review::Review r =
+  const Review r =
       joined_run(", checkpoint: { every: 20 h, to: [hot], mode: sync }", "node_mtbf: 15 h");
-  const review::TrainView& t = r.trains.at(0);
+  const TrainView& t = r.trains.at(0);
   ASSERT_TRUE(t.feasible());
   EXPECT_EQ(t.goodput, 0);
   EXPECT_EQ(t.goodput_low, 0);
@@ -138,29 +138,29 @@ TEST(TrainViewByHand, ARunThatNeverEndsHasNoRate) {
 TEST(TrainViewByHand, NowhereToRun) {
   design::Design d = joined_run("").design();
   d.workloads[0].terms.fleet = "nobody";
-  const review::Review r = review::run_stages(std::move(d), machine::known());
+  const Review r = run_stages(std::move(d), machine::known());
   EXPECT_EQ(r.trains.at(0).infeasible, "no fleet to run on");
   EXPECT_EQ(r.trains.at(0).goodput, 0);
 }
 
 // Equal steps are not searched again; what failures leave of them is.
 TEST(TrainViewByHand, KeepsTheStepOfAnEqualDesign) {
-  review::Review first = joined_run(", checkpoint: { every: 20 min, to: [hot] }");
+  Review first = joined_run(", checkpoint: { every: 20 min, to: [hot] }");
   first.trains[0].step.step = first.trains[0].step.step * 2;
   first.trains[0].step.layout = "as before";
   design::Design d = first.design();
   d.fleet[0].failures.node_mtbf = days(1);
-  const review::Review again = review::run_stages(std::move(d), machine::known(), &first);
-  const review::TrainView& t = again.trains.at(0);
+  const Review again = run_stages(std::move(d), machine::known(), &first);
+  const TrainView& t = again.trains.at(0);
   EXPECT_EQ(t.step.step, first.trains[0].step.step);
   EXPECT_EQ(t.step.layout, "as before");
   EXPECT_EQ(t.accelerators, first.trains[0].accelerators);
   EXPECT_EQ(t.hosts, first.trains[0].hosts);
   EXPECT_NEAR(t.failure.mtbf / first.trains[0].failure.mtbf, 1 / 3.0, 1e-9);
   first.trains[0].infeasible = "as before";
-  EXPECT_EQ(review::run_stages(first.design(), machine::known(), &first).trains[0].infeasible,
+  EXPECT_EQ(run_stages(first.design(), machine::known(), &first).trains[0].infeasible,
             "as before");
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

@@ -4,9 +4,10 @@
 
 #include <memory>
 
-#include "plan/verdict/hand_fixture.h"
+#include "plan/review/lab_fixture.h"
+#include "plan/rules/findings_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::rules {
 namespace {
 
 // Machines in Germany and in America; of the tiers 'abroad' lies in America.
@@ -99,7 +100,7 @@ TEST(ResidencyEdits, AFleetInside) {
     const review::Review r = hand_review(two_lands(tier_in("here", "hot", "home"), run));
     return only_finding(r, "policy.residency");
   };
-  const rules::Finding f = finding("g", "deu");
+  const Finding f = finding("g", "deu");
   EXPECT_EQ(f.what, "'t' must stay in deu, but fleet 'g' stands in usa.");
   EXPECT_EQ(edit_of(f), "workloads[0].train.fleet = f");
   EXPECT_EQ(edit_of(finding("f", "usa")), "workloads[0].train.fleet = g");
@@ -148,7 +149,7 @@ TEST(ResidencyOfZones, AZoneWithoutAFleetIsAtTheFirstOfItsSite) {
   const review::Review r =
       edited_review("chatbot-zones", {{"workloads[0].serve.zones[2].fleet", ""},
                                       {"workloads[0].serve.zones[2].residency", "usa"}});
-  const rules::Finding f = only_finding(r, "policy.residency");
+  const Finding f = only_finding(r, "policy.residency");
   EXPECT_EQ(f.what, "'chatbot' must stay in usa, but fleet 'europe' stands in gcp-europe-west3.");
   const std::string edit = edit_of(f);
   EXPECT_EQ(edit.find("workloads[0].serve.zones[2] = { site: us-east, fleet: us-east"), 0U) << edit;
@@ -251,7 +252,7 @@ TEST(EncryptionRule, ATierAtAProviderEncryptsItself) {
 TEST(EngineRule, OneThatIsOnlyMaintained) {
   const review::Review r =
       edited_review("superpod-h100", {{"workloads[1].serve.engine", "deepspeed-mii"}});
-  const rules::Finding f = only_finding(r, "serving.engine-retired");
+  const Finding f = only_finding(r, "serving.engine-retired");
   EXPECT_EQ(f.fix, "Use vllm.");
   EXPECT_EQ(edit_of(f), "workloads[1].serve.engine = vllm");
 }
@@ -271,4 +272,4 @@ TEST(EngineStatus, IsToldWithItsDayWhereOneIsKnown) {
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::rules
