@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/base/quantity.h"
 
 namespace orrery {
 namespace {
 
-TEST(Statistics, a_quantile_stands_between_its_neighbours) {
+TEST(Statistics, quantile_lies_between_its_neighbours) {
   const std::vector<double> v = {40, 10, 30, 20};
   EXPECT_EQ(quantile(v, 0), 10);
   EXPECT_EQ(quantile(v, 1), 40);
@@ -45,6 +47,19 @@ TEST(Statistics, an_empty_sample_gives_zero) {
   EXPECT_EQ(quantile(std::vector<double>(), 0.5), 0);
   EXPECT_EQ(median(std::vector<Seconds>()), Seconds());
   EXPECT_EQ(mean(std::vector<double>()), 0);
+}
+
+TEST(Statistics, zero_weight_has_no_mean) {
+  WeightedMean<double> mean;
+  mean.add(5, 0);
+  EXPECT_EQ(mean.value_or(-1), -1);
+  mean.add(7, 0.5);
+  mean.add(1, 1.5);
+  EXPECT_DOUBLE_EQ(mean.value_or(-1), 2.5);
+  EXPECT_EQ(quantile(std::vector<double>{1, 2, 4}, 0.75, Between::higher), 4);
+  EXPECT_EQ(quantile(std::vector<double>{1, 2, 4}, 0.25, Between::lower), 1);
+  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{1, 2, 4}, 0.75), 3);
+  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{1, 2, 5}, 0.9, Between::mixed), 4.4);
 }
 
 }  // namespace
