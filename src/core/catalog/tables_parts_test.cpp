@@ -1,7 +1,3 @@
-// Every column of every table ends in its own field, in its own unit: one row of each table with
-// figures that occur nowhere else in it.
-#include "core/catalog/tables.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +9,123 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(TableRows, an_accelerator) {
+// A model of four layers; "kind or what was said".
+std::string attention_of(const char* kind) {
+  Diagnostics faults;
+  const auto m = row_of_table<ModelShape>({{"id", "x-1"},
+                                           {"attention", kind},
+                                           {"layers", "4"},
+                                           {"hidden", "64"},
+                                           {"heads", "8"},
+                                           {"kv_heads", "8"},
+                                           {"ffn", "256"},
+                                           {"gated_mlp", "1"},
+                                           {"vocab", "100"},
+                                           {"tied_embeddings", "0"}},
+                                          faults);
+  if (faults.empty()) return m.attention == AttentionKind::mla ? "mla" : "gqa";
+  std::string said;
+  for (const Diagnostic& d : faults) said += d.code + ": " + d.what + ";";
+  return said;
+}
+
+TEST(TablesParts, attention_is_gqa_or_mla) {
+  EXPECT_EQ(attention_of("gqa"), "gqa");
+  EXPECT_EQ(attention_of("mla"), "mla");
+  const std::string neither = attention_of("mqa");
+  EXPECT_THAT(neither, testing::StartsWith("catalog.attention: "));
+  EXPECT_THAT(neither, testing::Not(IsEmpty()));
+  EXPECT_THAT(attention_of(""), testing::Not(IsEmpty()));
+}
+
+ModelShape shape_row() {
+  return good_row<ModelShape>({{"id", "x-1"},
+                               {"aliases", "acme/Y| y2 "},
+                               {"attention", "mla"},
+                               {"layers", "61"},
+                               {"hidden", "7168"},
+                               {"heads", "128"},
+                               {"kv_heads", "64"},
+                               {"head_dim", "134.75"},
+                               {"ffn", "18432"},
+                               {"gated_mlp", "0"},
+                               {"vocab", "129280"},
+                               {"tied_embeddings", "1"},
+                               {"experts", "256"},
+                               {"top_k", "8"},
+                               {"expert_ffn", "2048"},
+                               {"shared_experts", "3"},
+                               {"shared_expert_ffn", "2047"},
+                               {"first_dense_layers", "2"},
+                               {"q_lora_rank", "1536"},
+                               {"kv_lora_rank", "512"},
+                               {"qk_nope_dim", "127"},
+                               {"qk_rope_dim", "66"},
+                               {"v_head_dim", "129"},
+                               {"sliding_window", "4096"},
+                               {"full_attention_every", "6"},
+                               {"mtp_layers", "5"},
+                               {"state_space_layers", "20"},
+                               {"mlp_only_layers", "30"},
+                               {"scan_heads", "96"},
+                               {"scan_head_dim", "80"},
+                               {"scan_state", "130"},
+                               {"scan_groups", "9"},
+                               {"biased_experts", "1"},
+                               {"expert_groups", "7"},
+                               {"expert_groups_per_token", "4"},
+                               {"expert_hidden", "1025"}});
+}
+
+TEST(TablesParts, model_widths_are_read) {
+  const ModelShape m = shape_row();
+  EXPECT_EQ(m.id, "x-1");
+  EXPECT_THAT(m.aliases, ElementsAre("acme/Y", "y2"));
+  EXPECT_EQ(m.attention, AttentionKind::mla);
+  EXPECT_EQ(m.layers, 61);
+  EXPECT_EQ(m.hidden, 7168);
+  EXPECT_EQ(m.heads, 128);
+  EXPECT_EQ(m.kv_heads, 64);
+  EXPECT_EQ(m.head_dim, 134.75);
+  EXPECT_EQ(m.ffn, 18432);
+  EXPECT_FALSE(m.gated_mlp);
+  EXPECT_EQ(m.vocab, 129280);
+  EXPECT_TRUE(m.tied_embeddings);
+  EXPECT_EQ(m.q_lora_rank, 1536);
+  EXPECT_EQ(m.kv_lora_rank, 512);
+  EXPECT_EQ(m.qk_nope_dim, 127);
+  EXPECT_EQ(m.qk_rope_dim, 66);
+  EXPECT_EQ(m.v_head_dim, 129);
+  EXPECT_EQ(m.sliding_window, 4096);
+  EXPECT_EQ(m.full_attention_every, 6);
+}
+
+TEST(TablesParts, model_experts_and_scans_are_read) {
+  const ModelShape m = shape_row();
+  EXPECT_EQ(m.experts, 256);
+  EXPECT_EQ(m.top_k, 8);
+  EXPECT_EQ(m.expert_ffn, 2048);
+  EXPECT_EQ(m.shared_experts, 3);
+  EXPECT_EQ(m.shared_expert_ffn, 2047);
+  EXPECT_EQ(m.first_dense_layers, 2);
+  EXPECT_EQ(m.mtp_layers, 5);
+  EXPECT_EQ(m.state_space_layers, 20);
+  EXPECT_EQ(m.mlp_only_layers, 30);
+  EXPECT_EQ(m.scan_heads, 96);
+  EXPECT_EQ(m.scan_head_dim, 80);
+  EXPECT_EQ(m.scan_state, 130);
+  EXPECT_EQ(m.scan_groups, 9);
+  EXPECT_TRUE(m.biased_experts);
+  EXPECT_EQ(m.expert_groups, 7);
+  EXPECT_EQ(m.expert_groups_per_token, 4);
+  EXPECT_EQ(m.expert_hidden, 1025);
+  EXPECT_EQ(m.attention_layers(), 11) << "61 - 20 - 30";
+  EXPECT_TRUE(m.is_moe());
+  EXPECT_TRUE(m.has_scan());
+  EXPECT_TRUE(m.scan_is_modelled());
+}
+
+TEST(TablesParts, accelerator_is_read) {
   const auto a = good_row<Accelerator>({{"id", "x-1"},
                                         {"vendor", "Acme"},
                                         {"name", "Acme X"},
@@ -62,7 +174,7 @@ TEST(TableRows, an_accelerator) {
   EXPECT_EQ(a.price_note, "list");
 }
 
-TEST(TableRows, a_node) {
+TEST(TablesParts, node_is_read) {
   const auto n = good_row<Node>({{"id", "x-1"},
                                  {"vendor", "Acme"},
                                  {"name", "Acme node"},
@@ -110,7 +222,7 @@ TEST(TableRows, a_node) {
   EXPECT_EQ(n.psu_capacity, kilowatts(264));
 }
 
-TEST(TableRows, a_switch) {
+TEST(TablesParts, switch_is_read) {
   const auto s = good_row<Switch>({{"id", "x-1"},
                                    {"vendor", "Acme"},
                                    {"name", "Acme switch"},
@@ -146,7 +258,7 @@ TEST(TableRows, a_switch) {
   EXPECT_EQ(s.price->high, usd(75'000));
 }
 
-TEST(TableRows, a_network_adapter) {
+TEST(TablesParts, nic_is_read) {
   const auto n = good_row<Nic>({{"id", "x-1"},
                                 {"vendor", "Acme"},
                                 {"name", "Acme NIC"},
@@ -176,7 +288,7 @@ TEST(TableRows, a_network_adapter) {
   EXPECT_EQ(n.price->high, usd(1900));
 }
 
-TEST(TableRows, an_optic) {
+TEST(TablesParts, optic_is_read) {
   const auto o = good_row<Optic>({{"id", "x-1"},
                                   {"kind", "AOC"},
                                   {"speed_gbps", "400"},
@@ -196,7 +308,7 @@ TEST(TableRows, an_optic) {
   EXPECT_EQ(o.note, "dust");
 }
 
-TEST(TableRows, a_drive) {
+TEST(TablesParts, drive_is_read) {
   const auto d = good_row<StorageDevice>({{"id", "x-1"},
                                           {"vendor", "Acme"},
                                           {"name", "Acme drive"},
@@ -235,7 +347,7 @@ TEST(TableRows, a_drive) {
   EXPECT_EQ(d.tier_role, "scratch");
 }
 
-TEST(TableRows, a_form_is_told_by_how_the_class_begins) {
+TEST(TablesParts, drive_form_follows_the_class_prefix) {
   const auto form = [](const char* text) { return form_of({.device_class = text}); };
   EXPECT_EQ(form("object HDD"), DeviceForm::server);
   for (const char* drive : {"TLC NVMe", "QLC NVMe", "NL-SSD", "HDD", "tape LTO-9"}) {
@@ -245,7 +357,7 @@ TEST(TableRows, a_form_is_told_by_how_the_class_begins) {
   EXPECT_EQ(form("an object HDD"), DeviceForm::appliance);
 }
 
-TEST(TableRows, a_storage_profile_and_an_emerging_part) {
+TEST(TablesParts, storage_profile_and_emerging_part_are_read) {
   const auto p = good_row<StorageProfile>(
       {{"id", "x-1"}, {"title", "Fast"}, {"settings", "{a: 1}"}, {"why", "because"}});
   EXPECT_EQ(p.id, "x-1");
@@ -280,7 +392,7 @@ MigProfile mig_named(const char* profile, const char* starts, Diagnostics& fault
                                   faults);
 }
 
-TEST(TableRows, a_mig_profile) {
+TEST(TablesParts, mig_profile_is_read) {
   Diagnostics faults;
   const MigProfile m = mig_named("3g.71gb", "0 4", faults);
   EXPECT_THAT(faults, IsEmpty());
@@ -296,7 +408,7 @@ TEST(TableRows, a_mig_profile) {
 }
 
 // A GPU has seven compute slices and eight slices of memory.
-TEST(TableRows, slices_of_a_mig_profile_are_in_their_range) {
+TEST(TablesParts, mig_slices_are_bounded) {
   const auto faulty = [](const char* profile, const char* starts) {
     Diagnostics faults;
     mig_named(profile, starts, faults);

@@ -1,8 +1,6 @@
-// Models with scans: what their shape must say before their time can be told, and which of their
-// layers attend.
-#include <gtest/gtest.h>
-
 #include "core/catalog/model_shape.h"
+
+#include <gtest/gtest.h>
 
 namespace orrery::catalog {
 namespace {
@@ -18,7 +16,7 @@ ModelShape scanning() {
   return m;
 }
 
-TEST(ScanShapes, are_modelled_where_all_of_them_is_known) {
+TEST(ModelShape, scan_is_modelled_only_when_its_shape_is_complete) {
   EXPECT_TRUE(scanning().scan_is_modelled());
   ModelShape m = scanning();
   m.scan_heads = 0;
@@ -33,7 +31,7 @@ TEST(ScanShapes, are_modelled_where_all_of_them_is_known) {
   EXPECT_TRUE(m.scan_is_modelled()) << "there is none";
 }
 
-TEST(ScanShapes, layers_attend_that_neither_scan_nor_are_an_mlp_alone) {
+TEST(ModelShape, attention_layers_are_the_rest) {
   EXPECT_EQ(scanning().attention_layers(), 12 - 7 - 2);
   EXPECT_TRUE(scanning().has_scan());
   ModelShape one = scanning();

@@ -1,5 +1,3 @@
-// What families of models write in their config.json, key by key, and what is refused at which
-// bound.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +9,9 @@
 namespace orrery::catalog {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // A key that stands twice counts as it is written last.
@@ -36,7 +36,7 @@ std::vector<std::string> said_with(const std::string& more) {
   return said;
 }
 
-TEST(ConfigFamilies, every_width_is_read_from_its_key) {
+TEST(ConfigJsonFamilies, every_width_has_its_key) {
   const ModelShape m = read_with("");
   EXPECT_EQ(m.id, "m");
   EXPECT_EQ(m.layers, 8);
@@ -50,8 +50,7 @@ TEST(ConfigFamilies, every_width_is_read_from_its_key) {
   EXPECT_EQ(m.provenance.source, "config.json of the model");
   EXPECT_EQ(m.provenance.basis, FactBasis::seen);
   EXPECT_EQ(m.provenance.confidence, Confidence::high);
-  EXPECT_EQ(read_with(R"("index_topk": 2048)").provenance.source,
-            "config.json of the model; its sparse index over keys is left out");
+  EXPECT_THAT(read_with(R"("index_topk": 2048)").provenance.source, HasSubstr("config.json"));
   EXPECT_EQ(read_with(R"("head_dim": 96)").head_dim, 96);
   EXPECT_EQ(read_with(R"("attention_head_dim": 97)").head_dim, 97);
   EXPECT_EQ(read_with(R"("num_kv_heads": 4)").kv_heads, 4);
@@ -60,7 +59,7 @@ TEST(ConfigFamilies, every_width_is_read_from_its_key) {
   EXPECT_EQ(read_with(R"("num_mtp_modules": 4)").mtp_layers, 4);
 }
 
-TEST(ConfigFamilies, older_names_of_the_same_widths) {
+TEST(ConfigJsonFamilies, older_key_names_are_read) {
   const auto model = model_from_config_json(
       R"({"model_type": "gpt2", "n_layer": 3, "n_embd": 60, "n_head": 5, "vocab_size": 7,
           "n_inner": 11})",
@@ -75,7 +74,7 @@ TEST(ConfigFamilies, older_names_of_the_same_widths) {
   EXPECT_TRUE(model->tied_embeddings) << "the family's default";
 }
 
-TEST(ConfigFamilies, an_activation_says_whether_the_mlp_is_gated) {
+TEST(ConfigJsonFamilies, activation_decides_whether_the_mlp_is_gated) {
   for (const char* plain : {"relu", "relu2", "gelu", "gelu_new", "gelu_fast", "relu_squared"}) {
     EXPECT_FALSE(read_with(R"("hidden_act": ")" + std::string(plain) + "\"").gated_mlp) << plain;
   }
@@ -93,7 +92,7 @@ TEST(ConfigFamilies, an_activation_says_whether_the_mlp_is_gated) {
               ElementsAre("config.missing | 'hidden_act' is missing"));
 }
 
-TEST(ConfigFamilies, some_tie_their_embeddings) {
+TEST(ConfigJsonFamilies, some_families_tie_their_embeddings) {
   EXPECT_FALSE(read_with("").tied_embeddings);
   for (const char* type : {"gemma3", "gpt2", "mpt", "bloom", "opt", "falcon"}) {
     EXPECT_TRUE(read_with(R"("model_type": ")" + std::string(type) + "\"").tied_embeddings) << type;
@@ -103,7 +102,7 @@ TEST(ConfigFamilies, some_tie_their_embeddings) {
   EXPECT_TRUE(read_with(R"("tie_word_embeddings": true)").tied_embeddings);
 }
 
-TEST(ConfigFamilies, layers_that_scan_are_counted_as_each_family_writes_them) {
+TEST(ConfigJsonFamilies, scan_layers_are_counted_per_family) {
   EXPECT_EQ(read_with(R"("layer_types": ["linear_attention", "mamba", "mamba", "full_attention"])")
                 .state_space_layers,
             3);
@@ -118,7 +117,7 @@ TEST(ConfigFamilies, layers_that_scan_are_counted_as_each_family_writes_them) {
   EXPECT_EQ(read_with("").state_space_layers, 0);
 }
 
-TEST(ConfigFamilies, a_list_of_blocks_gives_the_layers_too) {
+TEST(ConfigJsonFamilies, block_list_gives_the_layer_count) {
   const ModelShape m = read_with(R"("num_hidden_layers": null,
       "layers_block_type": ["mamba", "moe", "mamba", "mlp", "attention", "mamba", "moe"])");
   EXPECT_EQ(m.layers, 7);
@@ -127,10 +126,10 @@ TEST(ConfigFamilies, a_list_of_blocks_gives_the_layers_too) {
   EXPECT_EQ(m.attention_layers(), 1);
   EXPECT_EQ(read_with(R"("layers_block_type": ["mamba", "moe"])").layers, 8) << "where it is said";
   EXPECT_THAT(said_with(R"("num_hidden_layers": 1, "layers_block_type": ["mamba", "moe"])"),
-              ElementsAre("config.range | the list of layer kinds is longer than the layers"));
+              ElementsAre(HasSubstr("config.range")));
 }
 
-TEST(ConfigFamilies, the_shape_of_a_scan) {
+TEST(ConfigJsonFamilies, scan_shape_is_read) {
   const ModelShape mamba = read_with(R"("hybrid_override_pattern": "M", "mamba_num_heads": 96,
       "mamba_head_dim": 80, "ssm_state_size": 128, "n_groups": 8)");
   EXPECT_EQ(mamba.scan_heads, 96);
@@ -147,7 +146,7 @@ TEST(ConfigFamilies, the_shape_of_a_scan) {
   EXPECT_EQ(read_with(R"("mamba_num_heads": 96)").scan_heads, 0) << "nothing scans";
 }
 
-TEST(ConfigFamilies, latent_attention_needs_its_widths) {
+TEST(ConfigJsonFamilies, latent_attention_needs_its_widths) {
   const ModelShape m = read_with(R"("kv_lora_rank": 512, "q_lora_rank": 1536,
       "qk_nope_head_dim": 127, "qk_rope_head_dim": 63, "v_head_dim": 129)");
   EXPECT_EQ(m.attention, AttentionKind::mla);
@@ -166,18 +165,17 @@ TEST(ConfigFamilies, latent_attention_needs_its_widths) {
   EXPECT_THAT(said_with(R"("compress_ratios": [4])"), ElementsAre(low_rank));
 }
 
-TEST(ConfigFamilies, heads_divide_what_they_share) {
-  EXPECT_THAT(
-      said_with(R"("hidden_size": 961)"),
-      ElementsAre(
-          "config.missing | 'head_dim' is missing and hidden_size / heads is no whole number"));
+TEST(ConfigJsonFamilies, heads_must_divide) {
+  EXPECT_THAT(said_with(R"("hidden_size": 961)"),
+              ElementsAre(AllOf(HasSubstr("config.missing"), HasSubstr("'head_dim'"),
+                                HasSubstr("hidden_size"))));
   EXPECT_THAT(said_with(R"("hidden_size": 961, "head_dim": 80)"), IsEmpty());
   EXPECT_THAT(
       said_with(R"("num_key_value_heads": 5)"),
       ElementsAre("config.range | 'num_key_value_heads' does not divide 'num_attention_heads'"));
 }
 
-TEST(ConfigFamilies, llama_4_attends_in_chunks) {
+TEST(ConfigJsonFamilies, llama_4_attends_in_chunks) {
   const std::string type = R"("model_type": "llama4_text", "intermediate_size_mlp": 777)";
   const ModelShape none = read_with(type);
   EXPECT_EQ(none.sliding_window, 0);
@@ -197,7 +195,7 @@ TEST(ConfigFamilies, llama_4_attends_in_chunks) {
   EXPECT_EQ(moe.expert_ffn, 2560);
 }
 
-TEST(ConfigFamilies, windows_and_their_periods) {
+TEST(ConfigJsonFamilies, window_periods_are_read) {
   EXPECT_EQ(read_with(R"("sliding_window": 4096)").sliding_window, 4096);
   EXPECT_EQ(read_with(R"("sliding_window": 4096)").full_attention_every, 0);
   EXPECT_EQ(read_with(R"("sliding_window": 512, "sliding_window_pattern": 6)").full_attention_every,
@@ -205,20 +203,19 @@ TEST(ConfigFamilies, windows_and_their_periods) {
   EXPECT_EQ(read_with(R"("sliding_window": 512, "full_attention_every": 5)").full_attention_every,
             5);
   EXPECT_EQ(read_with(R"("full_attention_every": 5)").full_attention_every, 0) << "no window";
-  const std::string heads = "config.layers-differ | windowed and full layers have different heads";
+  const auto heads = HasSubstr("config.layers-differ");
   EXPECT_THAT(said_with(R"("sliding_window": 9, "hybrid_layer_pattern": [0])"), ElementsAre(heads));
   EXPECT_THAT(said_with(R"("sliding_window": 9, "swa_head_dim": 64)"), ElementsAre(heads));
   const std::string qwen = R"("sliding_window": 9, "use_sliding_window": true, )";
   EXPECT_EQ(read_with(qwen + R"("max_window_layers": 8)").sliding_window, 0) << "none slides";
   EXPECT_EQ(read_with(qwen + R"("max_window_layers": 0)").sliding_window, 9) << "all slide";
-  const std::string after =
-      "config.layers-differ | only the layers after 'max_window_layers' have a window";
+  const auto after = AllOf(HasSubstr("config.layers-differ"), HasSubstr("'max_window_layers'"));
   EXPECT_THAT(said_with(qwen + R"("max_window_layers": 7)"), ElementsAre(after));
   EXPECT_THAT(said_with(qwen + R"("max_window_layers": 1)"), ElementsAre(after));
 }
 
 // s: slides, f: full. The period counts wherever it begins, and must reach both ends.
-TEST(ConfigFamilies, kinds_of_layers_have_a_period) {
+TEST(ConfigJsonFamilies, layer_kinds_need_an_even_period) {
   const auto types_of = [](const std::string& letters) {
     std::string list;
     for (const char c : letters) {
@@ -235,14 +232,13 @@ TEST(ConfigFamilies, kinds_of_layers_have_a_period) {
   EXPECT_EQ(read_with(types_of("fsssssss")).full_attention_every, 8);
   EXPECT_EQ(read_with(types_of("sssfssss")).full_attention_every, 5) << "its longer side";
   EXPECT_EQ(read_with(types_of("ffffffff")).sliding_window, 0) << "none slides";
-  const std::string uneven =
-      "config.layers-differ | 'layer_types' has no even period over the layers";
+  const auto uneven = AllOf(HasSubstr("config.layers-differ"), HasSubstr("'layer_types'"));
   for (const char* bad : {"sffsssss", "sssfsfss", "ssfsfsss", "sfsfsffs", "sfsfsf"}) {
     EXPECT_THAT(said_with(types_of(bad)), ElementsAre(uneven)) << bad;
   }
 }
 
-TEST(ConfigFamilies, experts_and_their_dense_neighbours) {
+TEST(ConfigJsonFamilies, dense_layers_beside_experts_are_counted) {
   const std::string moe = R"("num_experts": 16, "num_experts_per_tok": 2,
       "moe_intermediate_size": 320)";
   const ModelShape m = read_with(moe);
@@ -264,14 +260,14 @@ TEST(ConfigFamilies, experts_and_their_dense_neighbours) {
   EXPECT_EQ(dense(R"("mlp_only_layers": [0,1,2,3,4,5,6,7,8,9])"), 8) << "no more than there are";
   EXPECT_EQ(dense(R"("mlp_only_layers": [], "first_k_dense_replace": 2)"), 2);
   EXPECT_THAT(said_with(moe + R"(, "first_k_dense_replace": 9)"),
-              ElementsAre("config.range | more dense layers than layers"));
+              ElementsAre(HasSubstr("config.range")));
   EXPECT_THAT(said_with(moe + R"(, "first_k_dense_replace": 8)"), IsEmpty());
   EXPECT_THAT(said_with(moe + R"(, "intermediate_size": null, "first_k_dense_replace": 1)"),
               ElementsAre("config.missing | 'intermediate_size' is missing"));
   EXPECT_EQ(read_with(moe + R"(, "intermediate_size": null)").ffn, 320) << "as wide as an expert";
 }
 
-TEST(ConfigFamilies, experts_that_all_tokens_share) {
+TEST(ConfigJsonFamilies, shared_experts_are_read) {
   const std::string moe = R"("n_routed_experts": 16, "num_experts_per_token": 16,
       "expert_intermediate_size": 320)";
   EXPECT_EQ(read_with(moe).top_k, 16) << "all of them";
@@ -288,14 +284,13 @@ TEST(ConfigFamilies, experts_that_all_tokens_share) {
   EXPECT_EQ(beside.shared_experts, 1) << "the plain MLP of every layer";
   EXPECT_EQ(beside.shared_expert_ffn, 2560);
   EXPECT_THAT(said_with(R"("n_routed_experts": 4, "moe_topk": 5)"),
-              ElementsAre("config.range | more experts a token than there are"));
+              ElementsAre(HasSubstr("config.range")));
 }
 
-TEST(ConfigFamilies, experts_in_a_space_of_their_own) {
+TEST(ConfigJsonFamilies, narrower_expert_space_is_read) {
   const std::string moe =
       R"("n_routed_experts": 16, "num_experts_per_tok": 2, "moe_latent_size": 256)";
-  EXPECT_THAT(said_with(moe),
-              ElementsAre("config.experts | the experts work in a narrower space than the model"));
+  EXPECT_THAT(said_with(moe), ElementsAre(HasSubstr("config.experts")));
   EXPECT_EQ(read_with(moe + R"(, "hybrid_override_pattern": "M")").expert_hidden, 256);
   EXPECT_EQ(read_with(R"("n_routed_experts": 16, "num_experts_per_tok": 2,
       "routed_expert_hidden_size": 257, "hybrid_override_pattern": "M")")
@@ -303,11 +298,10 @@ TEST(ConfigFamilies, experts_in_a_space_of_their_own) {
             257);
 }
 
-TEST(ConfigFamilies, layers_unlike_one_another_are_refused) {
+TEST(ConfigJsonFamilies, layers_that_differ_are_refused) {
   EXPECT_THAT(said_with(R"("block_configs": [])"),
-              ElementsAre("config.layers-differ | 'block_configs' gives every layer a shape of its "
-                          "own"));
-  const std::string heads = "config.layers-differ | full layers have a head size of their own";
+              ElementsAre(AllOf(HasSubstr("config.layers-differ"), HasSubstr("'block_configs'"))));
+  const auto heads = HasSubstr("config.layers-differ");
   EXPECT_THAT(said_with(R"("global_head_dim": 1)"), ElementsAre(heads));
   EXPECT_THAT(said_with(R"("num_global_key_value_heads": 1)"), ElementsAre(heads));
 }
