@@ -1,10 +1,3 @@
-// Published reference tables held against the generator: where they agree, and which printed
-// figures are wrong.
-//
-// fabric_counts.csv: rows of the SuperPOD documents. A row whose counts the rules do not give is a
-// finding "published.counts". fabric_errata.csv: figures known to be misprinted or to differ
-// between editions; each is recomputed here and reported as "published.misprint" or
-// "published.editions" with the right figure, or not at all if it turns out to be right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +13,8 @@
 
 namespace orrery::fabric {
 namespace {
+
+using testing::HasSubstr;
 
 int whole(const CsvTable& t, const CsvRow& r, std::string_view column) {
   return static_cast<int>(t.integer(r, column).value_or(0));
@@ -134,23 +129,23 @@ Diagnostics check_published_errata(const CsvTable& errata) {
 }
 
 // SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
-TEST(Published, GivesEveryPublishedCountExactly) {
+TEST(TopologyPublished, gives_every_published_count_exactly) {
   const CsvTable counts = catalog::embedded_table("validation/fabric_counts.csv").value();
   EXPECT_EQ(counts.rows().size(), 38u);
   EXPECT_EQ(to_text(check_published_counts(counts)), "");
 }
 
-TEST(Published, CheckerSeesAWrongCount) {
+TEST(TopologyPublished, checker_sees_a_wrong_count) {
   const auto table = CsvTable::parse(
       "design,nodes,gpus,radix,planes,manager_ports,leaf,spine,core,node_leaf_cables,"
       "leaf_spine_cables,spine_core_cables\nx,95,760,64,1,4,24,12,0,764,768,0\n",
       "t.csv");
   const Diagnostics found = check_published_counts(*table);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].what, testing::HasSubstr("spine printed 12, the rule gives 16"));
+  EXPECT_THAT(found[0].what, testing::AllOf(HasSubstr("12"), HasSubstr("16")));
 }
 
-TEST(Published, ReportsThePublishedMisprints) {
+TEST(TopologyPublished, reports_the_published_misprints) {
   const CsvTable errata = catalog::embedded_table("validation/fabric_errata.csv").value();
   const Diagnostics found = check_published_errata(errata);
   ASSERT_EQ(found.size(), 6u);
@@ -163,7 +158,7 @@ TEST(Published, ReportsThePublishedMisprints) {
   EXPECT_EQ(found[5].fix, "read 270");
 }
 
-TEST(Published, ARightFigureIsNoErratum) {
+TEST(TopologyPublished, a_right_figure_is_no_erratum) {
   const auto table = CsvTable::parse(
       "document,item,check,nodes,gpus_per_node,su_nodes,radix,printed,other_edition\n"
       "d,GPUs,gpus,1296,8,72,144,10368,\n",

@@ -1,5 +1,3 @@
-// The closed form and the flows share no code but the topology: where theory is exact they must
-// agree.
 #include <gtest/gtest.h>
 
 #include "layers/fabric/collective_model.h"
@@ -25,7 +23,7 @@ FabricGraph hosts(int leaves) {
 }
 
 // A ring all_gather of n chunks is n - 1 steps, in each of which every host sends one chunk on.
-TEST(Agreement, RingOfHosts) {
+TEST(CollectiveFlowAgreement, ring_time_agrees_with_flows) {
   const FabricGraph g = hosts(4);
   const int n = g.endpoints;
   const Bytes chunk = megabytes(8);
@@ -37,7 +35,7 @@ TEST(Agreement, RingOfHosts) {
   EXPECT_NEAR(closed, (n - 1) * step, 1e-3 * closed);
 }
 
-TEST(Agreement, AllToAll) {
+TEST(CollectiveFlowAgreement, all_to_all_time_agrees_with_flows) {
   const FabricGraph g = hosts(4);
   const int n = g.endpoints;
   Router router(g, {});
@@ -49,7 +47,7 @@ TEST(Agreement, AllToAll) {
 }
 
 // Storage traffic on the same NIC: max-min gives each half, as the closed form says.
-TEST(Agreement, SharedNic) {
+TEST(CollectiveFlowAgreement, shared_nic_agrees_with_flows) {
   const FabricGraph g = hosts(2);
   Router router(g, {});
   const std::vector<Message> alone{{0, 40, 100e6}};
