@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <string>
 
+#include "layers/storage/guidance.h"
+#include "layers/storage/tier_sizing.h"
+
 namespace orrery::storage {
 namespace {
 
@@ -118,6 +121,75 @@ TEST(EpochOrders, a_reader_knows_when_an_item_is_next_read) {
       EXPECT_EQ(r.next_use, 6 * (epoch + 1) + (std::ranges::find(next, r.item) - next.begin()));
     }
   }
+}
+
+TEST(NodeCache, cache_of_one_item_keeps_the_last) {
+  for (const auto policy : {catalog::EvictionPolicy::random, catalog::EvictionPolicy::lru}) {
+    NodeCache cache(policy, 2, 1, 5);
+    for (std::int64_t i = 0; i < 6; ++i) {
+      EXPECT_FALSE(cache.read({.item = static_cast<int>(i % 2), .number = i}));
+    }
+    EXPECT_TRUE(cache.read({.item = 1, .number = 6}));
+    NodeCache none(policy, 2, 0, 5);
+    EXPECT_FALSE(none.read({.item = 1, .number = 0}));
+    EXPECT_FALSE(none.read({.item = 1, .number = 1}));
+  }
+}
+
+// An item is read at most so many places before its own, since the buffer is filled in file order.
+TEST(NodeCache, shuffle_buffer_moves_items_a_little) {
+  const std::vector<int> order = epoch_order({.items = 60, .shuffle_buffer = 4}, 0);
+  std::vector<int> sorted = order;
+  std::ranges::sort(sorted);
+  int moved = 0;
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(sorted[static_cast<std::size_t>(i)], i);
+    EXPECT_LE(order[static_cast<std::size_t>(i)], i + 3);
+    moved += order[static_cast<std::size_t>(i)] != i ? 1 : 0;
+  }
+  EXPECT_GT(moved, 20);
+  EXPECT_NE(epoch_order({.items = 60, .shuffle_buffer = 4}, 1), order);
+  for (const int buffer : {0, 1}) {
+    const std::vector<int> fixed = epoch_order({.items = 5, .shuffle_buffer = buffer}, 3);
+    EXPECT_EQ(fixed, (std::vector<int>{0, 1, 2, 3, 4}));
+  }
+}
+
+TEST(NodeCache, epoch_reads_every_item_once) {
+  for (const int buffer : {0, 1, 5, 30, 100}) {
+    const EpochOptions options{.items = 30, .shuffle_buffer = buffer, .seed = 5};
+    EpochReader reader(options);
+    std::vector<std::int64_t> next(30, -1);
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      const std::vector<int> order = epoch_order(options, epoch);
+      std::vector<bool> seen(30, false);
+      for (int at = 0; at < 30; ++at) {
+        const EpochRead read = reader.next();
+        EXPECT_EQ(read.item, order[static_cast<std::size_t>(at)]) << "a resumed run reads the same";
+        EXPECT_EQ(read.number, 30 * epoch + at);
+        EXPECT_FALSE(seen[static_cast<std::size_t>(read.item)]);
+        seen[static_cast<std::size_t>(read.item)] = true;
+        if (epoch > 0) {
+          EXPECT_EQ(next[static_cast<std::size_t>(read.item)], read.number) << "as it was said";
+        }
+        next[static_cast<std::size_t>(read.item)] = read.next_use;
+        // From a buffer of b items none comes more than b - 1 places early.
+        if (buffer > 0 && buffer < 30) {
+          EXPECT_LE(read.item, at + buffer - 1);
+        }
+        if (buffer <= 1) {
+          EXPECT_EQ(read.item, at);
+        }
+      }
+    }
+  }
+  // A shuffle may leave an item where it was: one in thirty does.
+  int fixed = 0;
+  for (int epoch = 0; epoch < 400; ++epoch) {
+    const auto order = epoch_order({.items = 30, .shuffle_buffer = 30, .seed = 5}, epoch);
+    for (int i = 0; i < 30; ++i) fixed += order[static_cast<std::size_t>(i)] == i ? 1 : 0;
+  }
+  EXPECT_NEAR(fixed, 400, 80);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// What the lifecycle policy remembers, and how a driver carries its decisions.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "layers/storage/lifecycle.h"
 #include "layers/storage/lifecycle_driver.h"
+#include "layers/storage/lifecycle_memory.h"
+#include "layers/storage/storage_fixture.h"
 
 namespace orrery::storage {
 namespace {
@@ -11,74 +12,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Seconds kThen = days(200) + hours(6);
-
-TEST(LifecycleMemoryLaws, the_first_good_digest_stands_and_a_name_forgets_only_its_own) {
-  LifecycleMemory m;
-  const auto saw = [&](LifecycleEventKind kind, const std::string& place,
-                       const std::string& digest) {
-    apply(m, {.kind = kind, .item = "a", .place = place, .stamp = "s", .digest = digest});
-  };
-  saw(LifecycleEventKind::corrupt, "hot", "bad");
-  EXPECT_EQ(m.items.at("a").digest, "") << "of a good copy only";
-  saw(LifecycleEventKind::verified, "", "d1");  // a shortened journal says the digest by itself
-  EXPECT_EQ(m.items.at("a").copies.size(), 1u);
-  saw(LifecycleEventKind::verified, "cold", "d2");
-  EXPECT_EQ(m.items.at("a").digest, "d1");
-  EXPECT_EQ(m.items.at("a").copies.at("hot").finding, CopyFinding::corrupt);
-  EXPECT_EQ(m.items.at("a").copies.at("cold").finding, CopyFinding::good);
-  const auto tried = [&](const std::string& key, bool good, Seconds at) {
-    apply(m, {.kind = LifecycleEventKind::tried, .at = at, .key = key, .good = good});
-  };
-  tried("copy/cold/a", false, seconds(5));
-  tried("copy/cold/a", false, seconds(9));
-  EXPECT_EQ(m.attempts.at("copy/cold/a").count, 2);
-  EXPECT_EQ(m.attempts.at("copy/cold/a").last, seconds(9));
-  tried("copy/cold/a", true, seconds(11));
-  EXPECT_EQ(m.attempts.at("copy/cold/a").count, 0) << "in a row without success";
-  tried("copy/cold/aa", false, seconds(5));
-  tried("copy/cold/ba", false, seconds(5));
-  apply(m, {.kind = LifecycleEventKind::alerted, .key = "corrupt/hot/a"});
-  apply(m, {.kind = LifecycleEventKind::alerted, .key = "corrupt/hot/ba"});
-  apply(m,
-        {.kind = LifecycleEventKind::paced, .at = seconds(1), .place = "hot", .until = seconds(7)});
-  EXPECT_EQ(m.busy_until.at("hot"), seconds(7));
-  apply(m, {.kind = LifecycleEventKind::forgotten, .item = "a"});
-  EXPECT_FALSE(m.items.contains("a"));
-  EXPECT_EQ(m.attempts.size(), 2u) << "those of aa and ba stay";
-  EXPECT_EQ(m.alerted, std::set<std::string>{"corrupt/hot/ba"});
-}
-
-struct Situation {
-  LifecycleLook look{.now = kThen};
-  LifecycleMemory memory;
-  LifecyclePolicy policy;
-
-  ItemView& item(const std::string& id, Seconds age) {
-    look.items.push_back({.id = id, .run = "r", .made = kThen - age});
-    return look.items.back();
-  }
-  void copy(ItemView& of, const std::string& place, bool good, Bytes size = gigabytes(1)) {
-    of.copies.push_back(
-        {.place = place, .size = size, .complete = true, .stamp = "s", .written = kThen});
-    if (!good) return;
-    apply(memory, {.kind = LifecycleEventKind::verified,
-                   .item = of.id,
-                   .place = place,
-                   .stamp = "s",
-                   .digest = "d"});
-  }
-  std::vector<std::string> asked() const {
-    std::vector<std::string> out;
-    for (const LifecycleAction& a : decide(look, memory, policy).actions) {
-      out.push_back(fmt::format("{} {} {}", word_of(a.kind), a.place, a.item));
-    }
-    return out;
-  }
-};
-
 // 5 s, doubling with each failure, to half an hour at the most.
-TEST(LifecycleLaws, pauses_double_from_the_first_failure_to_their_cap) {
+TEST(LifecycleRules, retry_pauses_double_up_to_their_cap) {
   for (int failures = 1; failures < 15; ++failures) {
     Situation s{.policy = {.places = {{.name = "hot", .written = true},
                                       {.name = "cold", .keep = {.everything = true}}}}};
@@ -93,7 +28,7 @@ TEST(LifecycleLaws, pauses_double_from_the_first_failure_to_their_cap) {
   }
 }
 
-TEST(LifecycleLaws, hours_may_span_midnight_and_begin_on_the_hour) {
+TEST(LifecycleRules, opening_hours_may_span_midnight) {
   const auto open_at = [](Seconds of_day, Seconds opens, Seconds closes) {
     Situation s{
         .policy = {
@@ -112,7 +47,7 @@ TEST(LifecycleLaws, hours_may_span_midnight_and_begin_on_the_hour) {
   EXPECT_FALSE(open_at(hours(17), hours(9), hours(17)));
 }
 
-TEST(LifecycleLaws, the_newest_is_moved_first_and_a_pace_says_until_when) {
+TEST(LifecycleRules, newest_item_moves_first_at_the_pace) {
   Situation s{
       .policy = {
           .places = {{.name = "hot", .written = true},
@@ -126,7 +61,7 @@ TEST(LifecycleLaws, the_newest_is_moved_first_and_a_pace_says_until_when) {
   EXPECT_EQ(decided.actions[0].size, gigabytes(4));
 }
 
-TEST(LifecycleLaws, good_copies_are_read_again_after_their_time) {
+TEST(LifecycleRules, good_copies_are_reread_on_schedule) {
   Situation s{
       .policy = {.places = {{.name = "cold", .keep = {.everything = true}}}, .reread = days(10)}};
   s.copy(s.item("a", days(30)), "cold", true);
@@ -136,7 +71,7 @@ TEST(LifecycleLaws, good_copies_are_read_again_after_their_time) {
   EXPECT_THAT(s.asked(), ElementsAre("verify cold a"));
 }
 
-TEST(LifecycleLaws, a_stale_item_is_told_of_after_hours_and_not_seconds) {
+TEST(LifecycleRules, stale_item_raises_an_alert_after_six_hours) {
   Situation s{.policy = {.places = {{.name = "hot", .written = true, .keep = {.newest = 1}}}}};
   ItemView& a = s.item("a", hours(8));
   s.copy(a, "hot", false);
@@ -148,7 +83,7 @@ TEST(LifecycleLaws, a_stale_item_is_told_of_after_hours_and_not_seconds) {
 }
 
 // One of no run stands for itself: no other of no run lets it go.
-TEST(LifecycleLaws, what_is_of_no_run_never_goes_for_a_newer_one) {
+TEST(LifecycleRules, item_without_a_run_is_not_replaced) {
   Situation s{.policy = {.places = {{.name = "hot"}, {.name = "cold"}}}};
   for (const char* id : {"a", "b"}) {
     ItemView& item = s.item(id, id[0] == 'a' ? hours(5) : hours(1));
@@ -160,7 +95,7 @@ TEST(LifecycleLaws, what_is_of_no_run_never_goes_for_a_newer_one) {
   EXPECT_THAT(s.asked(), IsEmpty());
 }
 
-TEST(LifecycleLaws, milestones_windows_and_newest_count_as_they_say) {
+TEST(LifecycleRules, keep_rules_select_their_items) {
   const auto kept = [](const KeepRule& keep, const std::vector<std::int64_t>& steps) {
     Situation s{
         .policy = {.places = {{.name = "hot", .written = true}, {.name = "cold", .keep = keep}},
@@ -186,7 +121,7 @@ TEST(LifecycleLaws, milestones_windows_and_newest_count_as_they_say) {
   EXPECT_EQ(kept({.window = hours(3)}, {1, 2, 3, 4}), "cd") << "less than three hours ago";
 }
 
-TEST(LifecycleLaws, a_cache_is_filled_by_use_and_by_the_largest_of_a_copys_sizes) {
+TEST(LifecycleRules, cache_is_filled_by_next_use) {
   Situation s{
       .policy = {.places = {{.name = "nvme", .durable = false, .keep = {.cache = gigabytes(10)}},
                             {.name = "cold", .keep = {.everything = true}}},
@@ -215,64 +150,39 @@ TEST(LifecycleLaws, a_cache_is_filled_by_use_and_by_the_largest_of_a_copys_sizes
   EXPECT_THAT(s.asked(), testing::UnorderedElementsAre("copy nvme b"));
 }
 
-// A place to watch a driver with.
-class ScriptedPlaces final : public LifecyclePort {
- public:
-  Result<LifecycleLook> look() override { return situation.look; }
-  Result<LifecycleOutcome> act(const LifecycleAction& action) override {
-    acted.push_back(action.key);
-    if (fails) return fail({.code = "lifecycle.test", .what = "the disk is full"});
-    return LifecycleOutcome{.good = true, .stamp = "s", .digest = "d"};
+LifecycleLook look_at(int items, Seconds now) {
+  LifecycleLook look{.now = now};
+  for (int i = 0; i < items; ++i) {
+    look.items.push_back({.id = std::string(1, static_cast<char>('a' + i)),
+                          .run = "r",
+                          .made = now - hours(1) + minutes(1.0 * i),
+                          .copies = {{.place = "hot",
+                                      .size = gigabytes(3),
+                                      .complete = true,
+                                      .stamp = "s",
+                                      .written = now - hours(1)}}});
   }
-  Seconds now() const override { return kThen + seconds(1); }
+  return look;
+}
 
-  Situation situation;
-  std::vector<std::string> acted;
-  bool fails = false;
-};
-
-TEST(LifecycleDriverLaws, a_tick_says_what_it_saw_did_and_why_it_failed) {
-  ScriptedPlaces places;
-  Situation& s = places.situation;
-  s.policy = {.places = {{.name = "hot", .written = true},
-                         {.name = "cold", .keep = {.everything = true}},
-                         {.name = "far"}}};
-  s.look.items.reserve(2);
-  s.copy(s.item("a", hours(2)), "hot", true);
-  ItemView& b = s.item("b", hours(1));
-  s.copy(b, "hot", false);
-  b.copies[0].complete = false;
-  b.copies[0].written = kThen - hours(7);
-  s.look.away = {"far"};
-  std::vector<LifecycleEvent> journal;
-  const auto append = [&](const std::vector<LifecycleEvent>& events) -> Result<void> {
-    journal.insert(journal.end(), events.begin(), events.end());
-    return {};
+TEST(LifecycleRules, good_copy_is_reread_after_its_period) {
+  LifecyclePolicy policy{.places = {{.name = "hot", .keep = {.everything = true}}}};
+  policy.reread = days(2);
+  LifecycleMemory memory;
+  apply(memory, {.kind = LifecycleEventKind::verified,
+                 .item = "a",
+                 .place = "hot",
+                 .stamp = "s",
+                 .digest = "d"});
+  const auto again = [&](Seconds now) {
+    const auto actions = decide(look_at(1, now), memory, policy).actions;
+    return actions.size() == 1 && actions[0].kind == LifecycleActionKind::verify;
   };
-  LifecycleDriver driver(places, append, s.policy, s.memory);
-  auto tick = driver.tick([] { return true; });
-  ASSERT_TRUE(tick);
-  EXPECT_TRUE(tick->done.empty() && places.acted.empty()) << "stopped before the first";
-  places.fails = true;
-  tick = driver.tick();
-  ASSERT_TRUE(tick);
-  EXPECT_EQ(tick->at, kThen);
-  EXPECT_EQ(tick->items, 2u);
-  EXPECT_THAT(tick->away, ElementsAre("far"));
-  EXPECT_THAT(places.acted, ElementsAre("copy/cold/a")) << "an alert is told, not carried out";
-  ASSERT_EQ(tick->done.size(), 1u) << "and was told in the first tick";
-  EXPECT_FALSE(tick->done[0].good);
-  EXPECT_EQ(tick->done[0].said, "the disk is full");
-  EXPECT_EQ(driver.memory().attempts.at("copy/cold/a").count, 1);
-  EXPECT_EQ(journal.back().kind, LifecycleEventKind::tried);
-  EXPECT_EQ(journal.back().at, kThen + seconds(1));
-  // What cannot be journalled is not done.
-  places.acted.clear();
-  LifecycleDriver mute(
-      places, [](const auto&) -> Result<void> { return fail({.code = "x", .what = "x"}); },
-      s.policy, s.memory);
-  EXPECT_FALSE(mute.tick());
-  EXPECT_TRUE(places.acted.empty());
+  EXPECT_TRUE(again(days(9)));
+  apply(memory,
+        {.kind = LifecycleEventKind::tried, .at = days(9), .key = "verify/hot/a", .good = true});
+  EXPECT_FALSE(again(days(11) - seconds(1)));
+  EXPECT_TRUE(again(days(11)));
 }
 
 }  // namespace
