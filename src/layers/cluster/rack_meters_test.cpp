@@ -5,9 +5,13 @@
 #include <map>
 
 #include "core/base/random.h"
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/node_pool.h"
 
 namespace orrery::cluster {
 namespace {
+
+using sim::SimTime;
 
 sim::SimTime moment(double s) { return sim::SimTime::from(seconds(s)); }
 NodeShare on(int host, int slots) { return {.node = host, .gpus = slots}; }
@@ -122,6 +126,19 @@ TEST(RackMeters, any_sequence_is_what_host_by_host_gives) {
       EXPECT_NEAR(racks[r].highest.base(), highest[r], 1e-9);
     }
   }
+}
+
+TEST(RackMeters, last_rack_holds_the_remainder) {
+  RackMeters meters(5, 2, 8);
+  meters.placed(0, std::vector<NodeShare>{{.node = 4, .gpus = 8}}, at_s(0));
+  meters.draws(0, Watts(100), Watts(150), at_s(10));
+  const auto racks = meters.until(at_s(30));
+  ASSERT_EQ(racks.size(), 3u);
+  EXPECT_EQ(racks[0].hosts, 2);
+  EXPECT_EQ(racks[2].hosts, 1);
+  EXPECT_DOUBLE_EQ(racks[2].energy.base(), 8 * 100 * 20);
+  EXPECT_DOUBLE_EQ(racks[2].highest.base(), 8 * 150);
+  EXPECT_EQ(racks[1].energy.base(), 0);
 }
 
 }  // namespace

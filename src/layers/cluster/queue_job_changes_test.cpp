@@ -1,15 +1,20 @@
-// The queue's books: what a job is, who is told, and what is left after a cancel or a lost node.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "layers/cluster/backfill.h"
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/gpu_ledger.h"
+#include "layers/cluster/node_pool.h"
 #include "layers/cluster/queue.h"
 #include "layers/cluster/quota_gate.h"
+#include "layers/cluster/start_gate.h"
+#include "layers/cluster/wait_reason.h"
 
 namespace orrery::cluster {
 namespace {
 
 using sim::SimTime;
-
-SimTime sec(std::int64_t s) { return SimTime::nanoseconds(s * 1'000'000'000); }
 
 // Writes down what it is told; keeps shares of a lost node's job where it is asked to.
 struct Told final : QueuePort {
@@ -47,7 +52,7 @@ struct QueueCase {
     port.queue = &queue;
   }
   JobIndex add(int gpus, int limit, std::uint64_t tag = 0) {
-    const auto job = queue.submit({.ask = {.gpus = gpus}, .limit = sec(limit), .tag = tag});
+    const auto job = queue.submit({.ask = {.gpus = gpus}, .limit = at_s(limit), .tag = tag});
     EXPECT_TRUE(job);
     return job.value_or(kNoJob);
   }
@@ -57,12 +62,12 @@ struct QueueCase {
   Queue queue;
 };
 
-TEST(QueueCases, a_job_is_what_was_asked_for) {
+TEST(QueueJobChanges, submitted_job_keeps_its_request) {
   QueueCase c(NodePool({8, 8, 8}));
-  c.kernel.run(sec(17));
-  const auto plain = c.queue.submit({.ask = {.gpus = 3}, .limit = sec(40)});
+  c.kernel.run(at_s(17));
+  const auto plain = c.queue.submit({.ask = {.gpus = 3}, .limit = at_s(40)});
   const QueuedJob& none = c.queue.job(*plain);
-  EXPECT_EQ(none.submitted, sec(17));
+  EXPECT_EQ(none.submitted, at_s(17));
   EXPECT_EQ(none.qos, 0);
   EXPECT_EQ(none.qos_seat, 0u);
   EXPECT_EQ(none.group, 0);
@@ -74,7 +79,7 @@ TEST(QueueCases, a_job_is_what_was_asked_for) {
   EXPECT_FALSE(none.stays);
   EXPECT_EQ(c.queue.tag(*plain), 0u);
   const auto full = c.queue.submit({.ask = {.gpus = 6, .per_node = 2},
-                                    .limit = sec(50),
+                                    .limit = at_s(50),
                                     .tier = 3,
                                     .priority = 2.5,
                                     .partition = 4,
@@ -88,7 +93,7 @@ TEST(QueueCases, a_job_is_what_was_asked_for) {
   ASSERT_TRUE(full) << "without partitions there is one, which has every node";
   const QueuedJob& all = c.queue.job(*full);
   EXPECT_EQ(all.ask, (GpuAsk{.gpus = 6, .per_node = 2}));
-  EXPECT_EQ(all.limit, sec(50));
+  EXPECT_EQ(all.limit, at_s(50));
   EXPECT_EQ(all.tier, 3);
   EXPECT_EQ(all.priority, 2.5);
   EXPECT_EQ(all.partition, 4);
@@ -102,27 +107,13 @@ TEST(QueueCases, a_job_is_what_was_asked_for) {
   EXPECT_FALSE(c.queue.submit({.ask = {.gpus = 25}}));
 }
 
-TEST(QueueCases, what_a_policy_sees_of_a_job_that_nobody_described) {
-  const QueuedJob job;
-  EXPECT_EQ(job.ask.gpus, 1);
-  EXPECT_EQ(job.ask.per_node, 0);
-  EXPECT_EQ(job.priority, 0);
-  EXPECT_EQ(job.partition + job.group + job.qos + job.tier, 0);
-  EXPECT_EQ(job.qos_seat + job.user, 0u);
-  EXPECT_EQ(job.guest_of, 0u);
-  EXPECT_FALSE(job.stays);
-  const LimitUse use;
-  EXPECT_EQ(use.limit, 0u);
-  EXPECT_EQ(use.amount, 0);
-}
-
-TEST(QueueCases, all_that_comes_at_one_instant_is_decided_once) {
+TEST(QueueJobChanges, simultaneous_events_are_decided_once) {
   QueueCase c(NodePool({8}));
   c.add(2, 10, 5);
   c.add(3, 10, 6);
   c.add(3, 10, 7);
   EXPECT_EQ(c.queue.waiting(), 3u);
-  c.kernel.run(sec(1));
+  c.kernel.run(at_s(1));
   EXPECT_EQ(c.kernel.events_run(), 1u);
   ASSERT_EQ(c.port.starts.size(), 3u);
   EXPECT_EQ(c.port.starts[1].tag, 6u);
@@ -133,13 +124,13 @@ TEST(QueueCases, all_that_comes_at_one_instant_is_decided_once) {
   EXPECT_EQ(c.queue.pool().free_gpus(), 0);
 }
 
-TEST(QueueCases, a_cancel_takes_a_job_from_where_it_stands) {
+TEST(QueueJobChanges, cancel_removes_a_job_in_any_state) {
   QueueCase c(NodePool({8}));
   const JobIndex runs = c.add(8, 100);
-  c.kernel.run(sec(1));
+  c.kernel.run(at_s(1));
   const JobIndex wide = c.add(7, 100);
   const JobIndex next = c.add(5, 100);
-  c.kernel.run(sec(2));
+  c.kernel.run(at_s(2));
   EXPECT_EQ(c.queue.waiting(), 2u);
   c.queue.cancel(wide);
   ASSERT_EQ(c.queue.waiting(), 1u);
@@ -148,51 +139,51 @@ TEST(QueueCases, a_cancel_takes_a_job_from_where_it_stands) {
   c.queue.cancel(runs);
   EXPECT_EQ(c.queue.running(), 0u);
   EXPECT_EQ(c.queue.pool().free_gpus(), 8);
-  c.kernel.run(sec(3));
+  c.kernel.run(at_s(3));
   EXPECT_TRUE(c.queue.is_running(next));
   EXPECT_FALSE(c.queue.is_running(wide));
 }
 
-TEST(QueueCases, who_is_put_back_waits_its_delay_and_a_cancel_ends_that) {
+TEST(QueueJobChanges, requeued_job_waits_its_delay) {
   QueueCase c(NodePool({8}), {.requeue_delay = seconds(120)});
   const JobIndex job = c.add(8, 1000);
-  c.kernel.run(sec(10));
+  c.kernel.run(at_s(10));
   c.queue.put_back(job, StopCause::failed);
   ASSERT_EQ(c.port.stops.size(), 1u);
   EXPECT_EQ(c.port.stops[0].first, job);
   EXPECT_EQ(c.port.stops[0].second, StopCause::failed);
   EXPECT_EQ(c.queue.why(job).reason, WaitReason::not_yet);
   EXPECT_EQ(c.queue.pool().free_gpus(), 8);
-  c.kernel.run(sec(129));
+  c.kernel.run(at_s(129));
   EXPECT_FALSE(c.queue.is_running(job));
-  c.kernel.run(sec(130));
+  c.kernel.run(at_s(130));
   EXPECT_TRUE(c.queue.is_running(job));
   c.queue.put_back(job, StopCause::failed);
   c.queue.cancel(job);
-  c.kernel.run(sec(1000));
+  c.kernel.run(at_s(1000));
   EXPECT_EQ(c.queue.running() + c.queue.waiting(), 0u);
   EXPECT_EQ(c.port.starts.size(), 2u);
 }
 
 // A job that ends as soon as it starts was expected for 100 s: whoever waits for its GPUs is
 // promised them anew.
-TEST(QueueCases, an_end_at_the_start_is_a_surprise) {
+TEST(QueueJobChanges, job_that_ends_at_its_start_is_a_surprise) {
   QueueCase c(NodePool({8}), {.backfill = BackfillVariant::conservative});
   c.port.ends_at_once = true;
   c.add(6, 100, 1);
   c.add(8, 50, 2);
-  c.kernel.run(sec(0));
+  c.kernel.run(at_s(0));
   ASSERT_EQ(c.port.starts.size(), 2u);
   EXPECT_EQ(c.port.starts[1].tag, 2u);
 }
 
-TEST(QueueCases, a_job_that_goes_on_with_less_gives_the_rest_back) {
+TEST(QueueJobChanges, shrunk_job_returns_the_rest) {
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 24});
   QueueCase c(NodePool({8, 8, 8}), {.gate = &gate});
   c.port.keeps = true;
   const JobIndex job = c.add(20, 100);
-  c.kernel.run(sec(1));
+  c.kernel.run(at_s(1));
   std::vector<double> left;
   gate.add_left(left);
   EXPECT_EQ(left, (std::vector<double>{4, 4}));
@@ -235,18 +226,77 @@ struct Door final : StartGate {
   bool is_open = false;
 };
 
-TEST(QueueCases, the_queue_looks_again_when_it_is_told_to) {
+TEST(QueueJobChanges, queue_decides_again_on_request) {
   Door door;
   QueueCase c(NodePool({8}), {.gate = &door});
   const JobIndex job = c.add(4, 100);
-  c.kernel.run(sec(1));
+  c.kernel.run(at_s(1));
   EXPECT_EQ(c.queue.why(job).reason, WaitReason::limits);
   door.is_open = true;
-  c.kernel.run(sec(2));
+  c.kernel.run(at_s(2));
   EXPECT_FALSE(c.queue.is_running(job));
   c.queue.look_again();
-  c.kernel.run(sec(3));
+  c.kernel.run(at_s(3));
   EXPECT_TRUE(c.queue.is_running(job));
+}
+
+struct TurnPort final : QueuePort {
+  void job_started(JobIndex job, std::uint64_t, std::span<const NodeShare>) override {
+    started.push_back(job);
+  }
+  void job_stopped(JobIndex, std::uint64_t, StopCause) override {}
+  Who started;
+};
+
+JobIndex submit_turn(Queue& queue, int gpus) {
+  return queue.submit({.ask = {.gpus = gpus}, .limit = at_s(100)}).value_or(kNoJob);
+}
+
+TEST(QueueJobChanges, cancelled_head_lets_others_start) {
+  sim::Kernel kernel;
+  TurnPort port;
+  Queue queue(kernel, NodePool({8}), {.backfill = BackfillVariant::fifo}, port);
+  const JobIndex runs = submit_turn(queue, 6);
+  const JobIndex head = submit_turn(queue, 8);
+  const JobIndex small = submit_turn(queue, 2);
+  kernel.run(at_s(1));
+  EXPECT_EQ(port.started, Who{runs});
+  queue.cancel(head);
+  kernel.run(at_s(1));
+  EXPECT_EQ(port.started, (Who{runs, small}));
+  EXPECT_EQ(queue.waiting(), 0u);
+  EXPECT_EQ(queue.running(), 2u);
+}
+
+TEST(QueueJobChanges, job_ids_are_reused) {
+  sim::Kernel kernel;
+  TurnPort port;
+  Queue queue(kernel, NodePool({8}), {}, port);
+  EXPECT_EQ(submit_turn(queue, 8), 0u);
+  EXPECT_EQ(submit_turn(queue, 8), 1u);
+  kernel.run(at_s(1));
+  queue.finish(0);
+  EXPECT_EQ(submit_turn(queue, 4), 0u);
+  queue.cancel(1);
+  EXPECT_EQ(submit_turn(queue, 4), 1u);
+  EXPECT_EQ(submit_turn(queue, 4), 2u);
+  kernel.run(at_s(2));
+  EXPECT_EQ(port.started, (Who{0, 0, 1}));
+  EXPECT_TRUE(queue.is_running(0) && queue.is_running(1));
+  EXPECT_FALSE(queue.is_running(2));
+}
+
+TEST(QueueJobChanges, destroyed_queue_leaves_no_events) {
+  sim::Kernel kernel;
+  TurnPort port;
+  {
+    Queue queue(kernel, NodePool({8}), {}, port);
+    submit_turn(queue, 8);
+    EXPECT_EQ(kernel.pending(), 1u);
+  }
+  EXPECT_EQ(kernel.pending(), 0u);
+  EXPECT_EQ(kernel.run(), 0u);
+  EXPECT_TRUE(port.started.empty());
 }
 
 }  // namespace
