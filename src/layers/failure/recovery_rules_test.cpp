@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "layers/failure/recovery.h"
+#include "layers/failure/recovery_memory.h"
 
 namespace orrery::failure {
 namespace {
@@ -571,25 +572,6 @@ TEST_F(RecoveryRules, a_drained_node_is_not_judged_a_lemon) {
   node(1).drained = false;
   asked();
   EXPECT_TRUE(memory.nodes.at("n1").lemon);
-}
-
-// What happened is remembered as it was told, and not as the last word has it.
-TEST(RecoveryMemoryLaws, the_first_watch_a_wish_and_a_release_stand) {
-  const Seconds memory = RecoveryPolicy().lemon.memory;
-  RecoveryMemory m;
-  const auto tell = [&](const RecoveryEvent& e) { apply(m, e, memory); };
-  tell({.kind = RecoveryEventKind::watch_began, .at = seconds(100)});
-  tell({.kind = RecoveryEventKind::watch_began, .at = seconds(900)});
-  EXPECT_EQ(m.since, seconds(100)) << "a restart does not make the watch younger";
-  tell({.kind = RecoveryEventKind::job_held, .at = seconds(910), .job = "7", .good = true});
-  EXPECT_TRUE(m.jobs.at("7").held_seen);
-  tell({.kind = RecoveryEventKind::job_held, .at = seconds(920), .job = "7", .good = false});
-  EXPECT_FALSE(m.jobs.at("7").held_seen) << "released";
-  tell({.kind = RecoveryEventKind::node_failed, .at = seconds(930), .node = "n0", .weight = 1});
-  EXPECT_EQ(m.all, m.nodes.at("n0").weight) << "the fleet's only failure so far is this node's";
-  m.nodes.at("n0").wants_drain = true;
-  tell({.kind = RecoveryEventKind::node_forgotten, .at = seconds(940), .node = "n0"});
-  EXPECT_TRUE(m.nodes.at("n0").wants_drain) << "a wish outlives the controller that forgot it";
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// How many losses a job may have before it is blamed, worked out from the fleet's own rate; and
-// what is noted of a node that is seen drained.
+#include "layers/failure/recovery_observe.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "layers/failure/recovery.h"
-#include "layers/failure/recovery_observe.h"
+#include "layers/failure/recovery_memory.h"
 
 namespace orrery::failure {
 namespace {
@@ -43,7 +43,7 @@ bool is_blamed_after(int losses, int nodes) {
 // Faded over 30 days, 30 of watching are 30 (1 - 1/e) = 18.964 of each node: with the 2 failures of
 // 307.69 node-days that are known before, 22 of 2,204.05. On ten nodes 2.994 in 30 days; three
 // times that and 50 are 58.98. On one node 50.90, on four 53.59.
-TEST(LossesAllowed, are_fifty_and_three_times_what_the_fleet_s_rate_brings) {
+TEST(RecoveryObserve, losses_allowed_grow_with_the_fleet_rate) {
   EXPECT_FALSE(is_blamed_after(57, 10));
   EXPECT_TRUE(is_blamed_after(58, 10));
   EXPECT_FALSE(is_blamed_after(49, 1));
@@ -53,12 +53,12 @@ TEST(LossesAllowed, are_fifty_and_three_times_what_the_fleet_s_rate_brings) {
 }
 
 // Nobody knows where it ran: it may have been all of the hundred, 89.84 losses more.
-TEST(LossesAllowed, of_a_job_that_nobody_saw_are_the_whole_fleet_s) {
+TEST(RecoveryObserve, unseen_job_is_judged_by_the_whole_fleet) {
   EXPECT_FALSE(is_blamed_after(138, 0));
   EXPECT_TRUE(is_blamed_after(139, 0));
 }
 
-TEST(LossesAllowed, a_drain_that_is_seen_is_noted_as_shown) {
+TEST(RecoveryObserve, seen_drain_is_noted_as_shown) {
   RecoveryMemory memory;
   const RecoveryPolicy policy;
   ClusterLook view{.now = kNoon};
