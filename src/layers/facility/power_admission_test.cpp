@@ -20,5 +20,14 @@ TEST(PowerAdmission, a_host_counts_above_idle) {
   EXPECT_NEAR(rise_of({.peak = kilowatts(8), .idle = kilowatts(2)}) / kilowatts(1), 6, 1e-12);
 }
 
+TEST(PowerAdmission, admission_up_to_the_remaining_power) {
+  const PowerRoom room{
+      .feed = kilowatts(90), .pue = 1.25, .always = kilowatts(11), .running = kilowatts(23)};
+  EXPECT_NEAR(room.left() / kilowatts(1), 72 - 34, 1e-9);
+  EXPECT_NEAR(admissible(room).base() - room.left().base(), 9e-5, 1e-9);
+  EXPECT_TRUE(admits(room, admissible(room)));
+  EXPECT_FALSE(admits(room, admissible(room) + watts(1e-3)));
+}
+
 }  // namespace
 }  // namespace orrery::facility
