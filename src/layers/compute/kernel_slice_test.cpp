@@ -1,4 +1,3 @@
-// Slices of one H200 against what was measured on them, alone and with all others busy.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,7 +84,7 @@ std::map<std::string, std::vector<double>> errors_by_profile() {
   return errors;
 }
 
-TEST(Slice, KernelsTakeAsLongAsMeasured) {
+TEST(KernelSlice, kernels_take_as_long_as_measured) {
   const auto errors = errors_by_profile();
   ASSERT_EQ(errors.size(), 7u);
   for (const auto& [profile, all] : errors) {
@@ -97,7 +96,7 @@ TEST(Slice, KernelsTakeAsLongAsMeasured) {
 }
 
 // A slice keeps its time whatever runs beside it: of 112 kernels all but a few within a tenth.
-TEST(Slice, NeighboursDoNotSlowIt) {
+TEST(KernelSlice, neighbours_do_not_slow_it) {
   std::map<std::pair<std::string, std::size_t>, double> alone;
   std::map<std::string, std::size_t> seen, seen_beside;
   std::vector<double> slower;
@@ -115,7 +114,7 @@ TEST(Slice, NeighboursDoNotSlowIt) {
 }
 
 // All slices of a cut together do no more than the whole.
-TEST(Slice, PartsAddUpToNoMoreThanTheWhole) {
+TEST(KernelSlice, parts_add_up_to_no_more_than_the_whole) {
   const workload::Gemm product{.m = 8192, .n = 8192, .k = 8192, .dtype = catalog::Dtype::bf16};
   const workload::MemoryPass copy{.read = mib(256), .written = mib(256)};
   const struct {
@@ -130,7 +129,7 @@ TEST(Slice, PartsAddUpToNoMoreThanTheWhole) {
   }
 }
 
-TEST(Slice, DrawsItsShareOfTheBoard) {
+TEST(KernelSlice, draws_its_share_of_the_board) {
   const DeviceModel whole = h200();
   const DeviceModel half =
       slice_of(whole, {.units = whole.units / 2, .memory_share = 0.5, .power_share = 0.5});

@@ -1,4 +1,3 @@
-// Times and energies of kernels on a device made up of round numbers, worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +44,7 @@ DeviceModel made_up(const GemmModel& g, double units = 4) {
 
 // 200 x 300 elements are 4 x 5 least tiles, the last ones part: 2 x 3 of twice the edge, 1 x 2 of
 // four times it.
-TEST(KernelArithmetic, tiles_cover_the_result_and_fill_waves) {
+TEST(KernelProducts, tiles_cover_the_result_and_fill_waves) {
   const double tiles[kTileCount] = {1 * 3, 2 * 2, 2 * 3, 2 * 5, 4 * 3, 4 * 5};
   for (std::size_t i = 0; i < kTileCount; ++i) {
     const double load = tiles[i] / 4;
@@ -58,7 +57,7 @@ TEST(KernelArithmetic, tiles_cover_the_result_and_fill_waves) {
 }
 
 // Rows that fill a tile, and one more.
-TEST(KernelArithmetic, a_row_beyond_the_tile_begins_another) {
+TEST(KernelProducts, extra_row_starts_another_tile) {
   const auto waves = [](double m, double n, std::size_t tile) {
     const KernelCost c =
         kernel_cost(made_up(one_tile(tile), 1), workload::Gemm{.m = m, .n = n, .k = 90});
@@ -75,7 +74,7 @@ TEST(KernelArithmetic, a_row_beyond_the_tile_begins_another) {
 }
 
 // With no tail the last wave costs its part, but less than one wave is one; with all of it a whole.
-TEST(KernelArithmetic, the_last_wave_is_spread_or_whole) {
+TEST(KernelProducts, last_wave_is_spread_or_whole) {
   const auto time = [](double tail, double groups) {
     GemmModel g = one_tile(5);
     g.tail = tail;
@@ -88,7 +87,7 @@ TEST(KernelArithmetic, the_last_wave_is_spread_or_whole) {
   EXPECT_NEAR(time(1, 8), 2, 1e-12);
 }
 
-TEST(KernelArithmetic, backward_layouts_have_their_own_factors) {
+TEST(KernelProducts, backward_layouts_have_their_own_factors) {
   const DeviceModel d = made_up(one_tile(5));
   const auto clocked = [&](workload::GemmPass pass) {
     return kernel_cost(d, workload::Gemm{.m = 64, .n = 256, .k = 50, .pass = pass}).clocked.base();
@@ -100,7 +99,7 @@ TEST(KernelArithmetic, backward_layouts_have_their_own_factors) {
 
 // One tile and 64 units: K of 1000 in s parts takes 0.01 (1000 / s + 10), and 8 bytes of each of
 // 64 x 64 sums a part.
-TEST(KernelArithmetic, k_is_split_over_units_that_stand_idle) {
+TEST(KernelProducts, k_is_split_over_idle_units) {
   const workload::Gemm g{.m = 64, .n = 64, .k = 1000};
   GemmModel model = one_tile(5);
   EXPECT_NEAR(kernel_cost(made_up(model, 64), g).clocked.base(),
@@ -124,7 +123,7 @@ TEST(KernelArithmetic, k_is_split_over_units_that_stand_idle) {
 }
 
 // 64 rows take the small tile, 128 the flat one, more the square one; K is never split.
-TEST(KernelArithmetic, a_library_that_looks_at_rows_alone) {
+TEST(KernelProducts, library_that_chooses_tiles_by_rows) {
   GemmModel model = one_tile(0);
   model.tile_by_rows = true;
   model.tiles[0].seconds_per_k = 0.001;
@@ -144,7 +143,7 @@ TEST(KernelArithmetic, a_library_that_looks_at_rows_alone) {
 }
 
 // Compute 0.66 s of one wave. Bytes of bf16: 2 (64 x 50 + 50 x 256 + 64 x 256) = 64,768.
-TEST(KernelArithmetic, loads_and_products_hide_each_other_in_part) {
+TEST(KernelProducts, loads_and_products_overlap_in_part) {
   GemmModel model = one_tile(5);
   model.overlap_loss = 0.2;
   const workload::Gemm g{.m = 64, .n = 256, .k = 50};
@@ -159,7 +158,7 @@ TEST(KernelArithmetic, loads_and_products_hide_each_other_in_part) {
 }
 
 // Bytes of each format: operands in their own, the result in two bytes at least.
-TEST(KernelArithmetic, bytes_and_energies_of_a_product) {
+TEST(KernelProducts, bytes_and_energies_of_a_product) {
   GemmModel model = one_tile(5);
   model.joules_per_flop = 0.5;
   DeviceModel d = made_up(model);
@@ -178,7 +177,7 @@ TEST(KernelArithmetic, bytes_and_energies_of_a_product) {
 }
 
 // A launch of 0.7, 0.01 a row, and m x k elements read in two bytes and written in one.
-TEST(KernelArithmetic, a_library_that_quantises_pays_before_the_product) {
+TEST(KernelProducts, quantising_library_pays_before_the_product) {
   GemmModel model = one_tile(5);
   model.quantise_launch = seconds(0.7);
   model.quantise_row_seconds = 0.01;
@@ -189,7 +188,7 @@ TEST(KernelArithmetic, a_library_that_quantises_pays_before_the_product) {
   EXPECT_NEAR(c.clocked.base(), 0.66, 1e-12) << "the pass does not stretch with the clock";
 }
 
-TEST(KernelArithmetic, products_of_several_groups_have_a_model_of_their_own) {
+TEST(KernelProducts, grouped_products_have_their_own_model) {
   DeviceModel d = made_up(one_tile(5));
   d.grouped[kBf16].launch = seconds(5);
   EXPECT_NEAR(kernel_time(d, workload::Gemm{.m = 64, .n = 256, .k = 50}).base(), 3.66, 1e-12);
@@ -204,7 +203,7 @@ TEST(KernelArithmetic, products_of_several_groups_have_a_model_of_their_own) {
   EXPECT_EQ(kernel_time(d, workload::Gemm{.m = 64, .n = 0, .k = 50}), Seconds());
 }
 
-TEST(KernelArithmetic, a_device_that_computes_in_no_time_still_launches) {
+TEST(KernelProducts, launch_time_remains_on_an_infinitely_fast_device) {
   GemmModel model;
   model.peak = 1;
   model.launch = seconds(2);
@@ -213,7 +212,7 @@ TEST(KernelArithmetic, a_device_that_computes_in_no_time_still_launches) {
   EXPECT_EQ(c.clocked, Seconds());
 }
 
-TEST(KernelArithmetic, a_pass_is_bytes_over_bandwidth) {
+TEST(KernelProducts, memory_pass_is_bytes_over_bandwidth) {
   DeviceModel d;
   d.pass_launch = seconds(0.5);
   d.pass_seconds = 0.001;
@@ -227,7 +226,7 @@ TEST(KernelArithmetic, a_pass_is_bytes_over_bandwidth) {
   EXPECT_EQ(kernel_time(d, workload::MemoryPass{}), Seconds()) << "nothing is launched for nothing";
 }
 
-TEST(KernelArithmetic, costs_add_and_multiply_part_by_part) {
+TEST(KernelProducts, costs_add_and_scale_by_part) {
   const KernelCost a{
       .time = seconds(1), .clocked = seconds(2), .core = Joules(3), .memory = Joules(4)};
   const KernelCost b{
@@ -245,7 +244,7 @@ TEST(KernelArithmetic, costs_add_and_multiply_part_by_part) {
 }
 
 // A slice of 3 of 12 units, a fifth of the memory and a tenth of the power.
-TEST(KernelArithmetic, a_slice_has_its_part_of_everything) {
+TEST(KernelProducts, slice_has_its_share_of_everything) {
   DeviceModel d = made_up(one_tile(5), 12);
   d.bandwidth = 1000;
   d.pass_seconds = 0.001;
@@ -286,7 +285,7 @@ const KernelCost kWork{
 
 // Full clock: 6 s; 10 x 6 + 20 x 4 + 100 + 8 = 248 J. Half: busy 4 + 3 (2 - 1) = 7, 9 s in all;
 // 10 x 9 + 20 x 7 + 100 (1 - 0.5 x 0.75) + 8 = 300.5 J.
-TEST(KernelArithmetic, the_clock_that_a_limit_leaves) {
+TEST(KernelProducts, clock_under_a_power_limit) {
   const DeviceModel d = powered();
   const Throttled full = throttle(d, kWork, seconds(2));
   EXPECT_EQ(full.clock, 1);
@@ -304,7 +303,7 @@ TEST(KernelArithmetic, the_clock_that_a_limit_leaves) {
   EXPECT_NEAR(low.power.base(), (150 + 260 + 53.125 + 8) / 15, 1e-12);
 }
 
-TEST(KernelArithmetic, what_the_clock_does_not_stretch_is_not_throttled) {
+TEST(KernelProducts, memory_time_is_not_throttled) {
   const KernelCost moved{.time = seconds(4), .clocked = {}, .core = {}, .memory = Joules(1000)};
   const Throttled t = throttle(powered(), moved, Seconds(), Watts(100));
   EXPECT_EQ(t.clock, 1);
@@ -313,35 +312,6 @@ TEST(KernelArithmetic, what_the_clock_does_not_stretch_is_not_throttled) {
   EXPECT_EQ(nothing.power, Watts(10));
   EXPECT_EQ(nothing.time, Seconds());
   EXPECT_EQ(nothing.clock, 1);
-}
-
-// What a model has of which nothing was said.
-TEST(KernelArithmetic, an_empty_model_has_neither_peak_nor_costs) {
-  const GemmModel g;
-  EXPECT_EQ(g.peak + g.k_overhead + g.overlap_loss + g.memory_seconds + g.split_seconds, 0);
-  EXPECT_EQ(g.quantise_row_seconds + g.quantise_seconds + g.joules_per_flop, 0);
-  EXPECT_EQ(g.tail, 1);
-  EXPECT_EQ(g.grouped, 1);
-  EXPECT_FALSE(g.tile_by_rows);
-  const AttentionModel a;
-  EXPECT_EQ(a.flop_seconds + a.pair_seconds + a.plain_pair_seconds + a.narrow_rate, 0);
-  EXPECT_EQ(a.key_overhead + a.overlap_loss + a.memory_seconds + a.joules_per_flop, 0);
-  EXPECT_EQ(a.most_queries, 16);
-  EXPECT_EQ(a.tile_rows, 128);
-  EXPECT_EQ(a.tail, 1);
-  EXPECT_TRUE(a.splits && a.packs);
-  const PowerModel p;
-  EXPECT_EQ(p.joules_per_byte, 0);
-  EXPECT_EQ(p.held, 1);
-  EXPECT_EQ(p.voltage_share, 0.8);
-  EXPECT_EQ(p.lowest_clock, 0.2);
-  const DeviceModel d;
-  EXPECT_EQ(d.units, 1);
-  EXPECT_EQ(d.bandwidth + d.pass_seconds + d.memory_error + d.borrowed_error, 0);
-  const DeviceSlice s;
-  EXPECT_EQ(s.units * s.memory_share * s.power_share, 1);
-  EXPECT_EQ(GemmTile{}.seconds_per_k + GemmTile{}.rows + GemmTile{}.columns, 0);
-  EXPECT_EQ(Throttled{}.clock, 1);
 }
 
 }  // namespace

@@ -1,7 +1,4 @@
-// Attention on a device made up of round numbers: tiles of queries over keys, worked out by hand.
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 #include "layers/compute/kernel.h"
 
@@ -38,7 +35,7 @@ const workload::Attention kChunk{
 // Two query heads a key head: 40 rows, 3 tiles of 16 with 8 of them empty; 3 x 3 x 2 = 18 tasks
 // over 4 units: 4.5, with the tail 4.625 waves. A pair is 2 x 16 FLOP; 10.5 of 40.5 keys are
 // masked.
-TEST(AttentionArithmetic, query_heads_that_share_keys_are_packed) {
+TEST(KernelAttention, query_heads_that_share_keys_are_packed) {
   const KernelCost c = kernel_cost(round_device(round_model()), kChunk);
   const double pair = 0.005 + 10.5 / 40.5 * 0.015;
   const double compute = 4.625 * (40.5 + 7) * 16 * (32 * 0.001 / 0.8 + pair);
@@ -49,7 +46,7 @@ TEST(AttentionArithmetic, query_heads_that_share_keys_are_packed) {
   EXPECT_NEAR(c.memory.base(), 0.25 * 2 * 2 * 16 * (120 + 150), 1e-9);
 }
 
-TEST(AttentionArithmetic, heads_that_are_not_packed_have_tiles_of_their_own) {
+TEST(KernelAttention, unpacked_heads_have_their_own_tiles) {
   AttentionModel m = round_model();
   m.packs = false;
   const KernelCost c = kernel_cost(round_device(m), kChunk);
@@ -59,7 +56,7 @@ TEST(AttentionArithmetic, heads_that_are_not_packed_have_tiles_of_their_own) {
   EXPECT_NEAR(c.core.base(), 0.5 * 32 / 20 * 311040, 1e-6);
 }
 
-TEST(AttentionArithmetic, memory_and_compute_join) {
+TEST(KernelAttention, memory_and_compute_overlap) {
   AttentionModel m = round_model();
   m.overlap_loss = 0.3;
   m.memory_seconds = 1e-3;
@@ -71,7 +68,7 @@ TEST(AttentionArithmetic, memory_and_compute_join) {
 }
 
 // Without a mask all pairs are plain: 50 keys. Under a window of 5 every pair is masked.
-TEST(AttentionArithmetic, pairs_under_a_mask_cost_more) {
+TEST(KernelAttention, masked_pairs_cost_more) {
   workload::Attention plain = kChunk;
   plain.causal = false;
   EXPECT_NEAR(kernel_cost(round_device(round_model()), plain).clocked.base(),
@@ -87,7 +84,7 @@ TEST(AttentionArithmetic, pairs_under_a_mask_cost_more) {
 }
 
 // Backward does 2.5 times the FLOP of a pair, over the same keys.
-TEST(AttentionArithmetic, backward_has_five_products_for_two) {
+TEST(KernelAttention, backward_has_five_products_for_two) {
   workload::Attention back = kChunk;
   back.backward = true;
   const KernelCost c = kernel_cost(round_device(round_model()), back);
@@ -96,7 +93,7 @@ TEST(AttentionArithmetic, backward_has_five_products_for_two) {
   EXPECT_NEAR(c.core.base(), 0.5 * 1.2 * 2.5 * 311040, 1e-6);
 }
 
-TEST(AttentionArithmetic, eight_bit_keys_have_the_kernels_rate_or_the_devices) {
+TEST(KernelAttention, fp8_keys_run_at_the_slower_rate) {
   workload::Attention narrow = kChunk;
   narrow.dtype = catalog::Dtype::fp8;
   narrow.causal = false;
@@ -112,7 +109,7 @@ TEST(AttentionArithmetic, eight_bit_keys_have_the_kernels_rate_or_the_devices) {
 }
 
 // One query over its keys on one unit, or on two or four that would stand idle: 128 keys each.
-TEST(AttentionArithmetic, keys_are_split_over_idle_units) {
+TEST(KernelAttention, keys_are_split_over_idle_units) {
   workload::Attention one{
       .q_heads = 1, .kv_heads = 1, .qk_dim = 10, .v_dim = 6, .q_len = 1, .causal = false};
   AttentionModel m = round_model();
@@ -131,7 +128,7 @@ TEST(AttentionArithmetic, keys_are_split_over_idle_units) {
 }
 
 // Which kernel runs, told by its launch.
-TEST(AttentionArithmetic, the_kernel_is_chosen_by_queries_and_keys) {
+TEST(KernelAttention, kernel_choice_depends_on_queries_and_keys) {
   DeviceModel d = round_device({});
   for (std::size_t i = 0; i < kAttentionKernels; ++i) {
     d.attention[i] = {.launch = seconds(static_cast<double>(i) + 1), .most_queries = 16};
@@ -156,7 +153,7 @@ TEST(AttentionArithmetic, the_kernel_is_chosen_by_queries_and_keys) {
 }
 
 // A latent shared by all 48 heads is one tile of 48 rows: three of 16.
-TEST(AttentionArithmetic, all_heads_of_a_latent_are_packed_together) {
+TEST(KernelAttention, latent_heads_are_packed_together) {
   const workload::Attention latent{.q_heads = 48,
                                    .kv_heads = 0.5,
                                    .qk_dim = 10,
