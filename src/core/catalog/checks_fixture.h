@@ -1,4 +1,4 @@
-// What several test files of this room share.
+// Made-up catalog rows for the tests of the checks, one changed at a time.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What several test files of this room share.
+// Small model shapes for the tests of this room: dense, routed, latent and hybrid.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What several test files of this room share.
+// Small graphs for the tests of this room.
 #pragma once
 
 #include "layers/fabric/graph.h"

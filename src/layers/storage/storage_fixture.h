@@ -1,4 +1,4 @@
-// What several test files of this room share.
+// Plain drives, tiers and lifecycle situations for the tests of this room.
 #pragma once
 
 #include <fmt/format.h>
