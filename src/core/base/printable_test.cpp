@@ -33,7 +33,7 @@ TEST(Printable, later_lines_are_indented) {
 }
 
 // A name cannot end its line and begin another as if we had said it.
-TEST(Printable, a_diagnostic_cannot_be_forged) {
+TEST(Printable, diagnostic_cannot_be_forged) {
   const std::string text = to_text(Diagnostic{.code = "x",
                                               .place = {.file = "a\nb.yaml: error: forged"},
                                               .what = "bad name \x1b[2J\nerror: forged",

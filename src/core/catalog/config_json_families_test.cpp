@@ -1,3 +1,5 @@
+// What families of models write in their config.json, key by key, and what is refused at which
+// bound.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -29,7 +29,7 @@ TEST(SimTime, rounds_to_the_nanosecond) {
   EXPECT_DOUBLE_EQ(at(2'500'000'000).seconds().base(), 2.5);
 }
 
-TEST(SimTime, a_year_and_a_century_are_in_range) {
+TEST(SimTime, years_and_centuries_are_in_range) {
   EXPECT_EQ(SimTime::from(years(1)).ns(), 31'536'000'000'000'000);
   const SimTime later = SimTime::from(years(100)) + at(1);
   EXPECT_EQ((later - SimTime::from(years(100))).ns(), 1);
@@ -47,7 +47,7 @@ TEST(SimTime, beyond_the_range_is_never_and_never_stays) {
   EXPECT_TRUE(SimTime::never().after(seconds(1)).is_never());
 }
 
-TEST(SimTimeDeathTest, a_sum_past_the_range_and_a_span_backwards_are_faults) {
+TEST(SimTimeDeathTest, overflow_and_negative_spans_are_faults) {
   EXPECT_DEBUG_DEATH(SimTime::from(years(200)) + SimTime::from(years(200)), "never");
   EXPECT_DEBUG_DEATH(at(1) - at(2), "b <= a");
 }
@@ -65,7 +65,7 @@ TEST(Kernel, ties_go_by_rank_then_by_order_of_scheduling) {
   EXPECT_EQ(k.now(), at(5));
 }
 
-TEST(Kernel, an_event_of_this_instant_runs_before_higher_ranks) {
+TEST(Kernel, event_of_this_instant_runs_before_higher_ranks) {
   struct Chain : EventHandler {
     std::vector<std::uint64_t> seen;
     void on_event(Kernel& k, std::uint32_t, std::uint64_t data) override {
@@ -98,7 +98,7 @@ TEST(Kernel, cancelled_timers_never_fire) {
   k.cancel(timers[0]);  // fired long ago, its slot free: nothing
 }
 
-TEST(Kernel, a_reused_slot_is_another_timer) {
+TEST(Kernel, reused_slot_is_a_new_timer) {
   Kernel k;
   Recorder r;
   const TimerId first = k.schedule(at(1), EventRank::start, r, 0, 1);
@@ -120,7 +120,7 @@ TEST(Kernel, run_stops_at_the_limit) {
   EXPECT_EQ(k.run(), 1u);
 }
 
-TEST(Kernel, with_a_limit_the_clock_ends_there_and_never_goes_back) {
+TEST(Kernel, clock_stops_at_the_limit) {
   Kernel k;
   Recorder r;
   k.schedule(at(10), EventRank::start, r, 0, 1);
@@ -146,7 +146,7 @@ TEST(Kernel, years_of_simulated_time) {
   EXPECT_EQ(k.now().ns(), 1094 * (86'400'000'000'000 + 1));
 }
 
-TEST(Kernel, an_event_at_never_stays_pending_and_the_clock_stays_where_it_was) {
+TEST(Kernel, event_at_never_stays_pending) {
   Kernel k;
   Recorder r;
   k.schedule(SimTime::from(years(1000)), EventRank::start, r, 0, 2);
@@ -164,7 +164,7 @@ struct Doer : EventHandler {
   void on_event(Kernel& k, std::uint32_t, std::uint64_t data) override { act(k, data); }
 };
 
-TEST(Kernel, a_handler_may_cancel_another_event_of_its_instant) {
+TEST(Kernel, handler_may_cancel_another_event_of_its_instant) {
   Kernel k;
   Recorder r;
   TimerId victim, later;
@@ -180,7 +180,7 @@ TEST(Kernel, a_handler_may_cancel_another_event_of_its_instant) {
   EXPECT_EQ(r.seen, (std::vector<std::uint64_t>{3}));
 }
 
-TEST(Kernel, a_timer_has_fired_when_its_handler_runs) {
+TEST(Kernel, timer_has_fired_when_its_handler_runs) {
   Kernel k;
   TimerId self, successor;
   int runs = 0;
@@ -212,7 +212,7 @@ TEST(Kernel, now_is_behind_its_equals_and_a_past_time_is_now) {
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
 }
 
-TEST(Kernel, a_handler_that_fails_stops_the_run_and_nothing_is_lost) {
+TEST(Kernel, failing_handler_stops_the_run_without_losing_events) {
   Kernel k;
   Recorder r;
   std::string failure;
@@ -232,7 +232,7 @@ TEST(Kernel, a_handler_that_fails_stops_the_run_and_nothing_is_lost) {
   EXPECT_EQ(r.seen, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
-TEST(Kernel, an_exception_leaves_the_kernel_as_stop_does) {
+TEST(Kernel, exception_leaves_the_kernel_stopped) {
   Kernel k;
   Recorder r;
   Doer exhausted([](Kernel&, std::uint64_t) { std::ignore = std::string().at(1); });
@@ -251,7 +251,7 @@ struct Mortal final : Recorder {
   Kernel& kernel;
 };
 
-TEST(Kernel, a_handler_that_dies_takes_its_timers_along) {
+TEST(Kernel, destroyed_handler_takes_its_timers_along) {
   Kernel k;
   Recorder other;
   auto mortal = std::make_unique<Mortal>(k);
@@ -266,7 +266,7 @@ TEST(Kernel, a_handler_that_dies_takes_its_timers_along) {
   EXPECT_EQ(k.pending(), 0u);
 }
 
-TEST(Kernel, a_handler_may_die_in_its_own_event) {
+TEST(Kernel, handler_may_be_destroyed_in_its_own_event) {
   struct Once final : EventHandler {
     explicit Once(Kernel& k) : kernel(k) {}
     ~Once() { kernel.forget(*this); }

@@ -1,3 +1,4 @@
+// A layer's operations kernel by kernel: products, attention and memory passes of each mixer.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -67,7 +67,7 @@ BackfillScene ten() {
   return s;
 }
 
-TEST(Backfill, fifo_lets_nobody_pass) {
+TEST(Backfill, fifo_lets_no_job_pass) {
   BackfillScene s = ten();
   s.wait(1, 1);
   EXPECT_EQ(s.decide(BackfillVariant::fifo), Started{});
@@ -95,7 +95,7 @@ TEST(Backfill, jobs_that_end_together_count_together) {
   EXPECT_EQ(s.decide(BackfillVariant::easy), Started{narrow});
 }
 
-TEST(Backfill, a_surplus_is_known_node_by_node) {
+TEST(Backfill, surplus_is_tracked_per_node) {
   // Two nodes of 4: node 0 runs 4 until t=100, node 1 runs 2 until t=50. The head wants 4 on one
   // node: node 1 at t=50. A long job of 2 would fit now, but only where the head will lie.
   BackfillScene s{NodePool({4, 4})};
@@ -108,7 +108,7 @@ TEST(Backfill, a_surplus_is_known_node_by_node) {
   EXPECT_EQ(s.decide(BackfillVariant::easy), Started{brief});
 }
 
-TEST(Backfill, a_head_that_will_never_fit_holds_up_nobody) {
+TEST(Backfill, oversized_head_delays_no_job) {
   BackfillScene s{NodePool({10})};
   s.run(7, 50);
   s.wait(11, 10);
@@ -117,7 +117,7 @@ TEST(Backfill, a_head_that_will_never_fit_holds_up_nobody) {
 }
 
 // At t=0 the head of 4 is promised t=100. At t=10 the job of t=100 has ended early.
-TEST(Backfill, a_sticky_promise_stays_where_a_recomputed_one_moves) {
+TEST(Backfill, sticky_promise_does_not_move) {
   for (const auto variant : {BackfillVariant::easy, BackfillVariant::easy_sticky}) {
     BackfillScene s{NodePool({4})};
     s.run(2, 100);

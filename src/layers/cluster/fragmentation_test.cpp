@@ -19,7 +19,7 @@ std::vector<PodAsk> half_and_half() {
           {.cpu_milli = 1000, .gpus = 1, .gpu_milli = 300}};
 }
 
-TEST(Fragmentation, by_hand) {
+TEST(Fragmentation, fragmentation_of_a_small_node) {
   const TypicalTasks tasks(half_and_half());
   PodNode n = pod_node(2, 8000);
   EXPECT_DOUBLE_EQ(tasks.fragmentation(n), 0);
@@ -31,7 +31,7 @@ TEST(Fragmentation, by_hand) {
   EXPECT_DOUBLE_EQ(tasks.fragmentation(n), 1700);
 }
 
-TEST(Fragmentation, a_task_without_gpus_or_of_another_model_uses_none) {
+TEST(Fragmentation, task_without_matching_gpus_uses_none) {
   const std::vector<PodAsk> cpu{{.cpu_milli = 1000}};
   EXPECT_DOUBLE_EQ(TypicalTasks(cpu).fragmentation(pod_node(2, 8000)), 2000);
   const std::vector<PodAsk> other{{.gpus = 1, .gpu_milli = 500, .models = 2}};

@@ -40,7 +40,7 @@ TEST(GpuLedger, whole_seconds_add_up_whatever_the_parts) {
 }
 
 // Of 0.6, 0.3 and 2.1 seconds the one that is over goes to the largest part of one.
-TEST(GpuLedger, the_largest_remainder_is_rounded_up) {
+TEST(GpuLedger, largest_remainder_is_rounded_up) {
   ByCause<GpuTime> booked{};
   booked[at(Cause::productive)] = 300'000'000;
   booked[at(Cause::save)] = 600'000'000;
@@ -52,7 +52,7 @@ TEST(GpuLedger, the_largest_remainder_is_rounded_up) {
   EXPECT_EQ(whole_seconds(booked, 3)[static_cast<std::size_t>(Share::idle)], 1) << "of three runs";
 }
 
-TEST(GpuLedger, a_year_of_131072_accelerators_does_not_overflow) {
+TEST(GpuLedger, year_of_131072_accelerators_does_not_overflow) {
   GpuLedger book(131'072);
   book.settle(at_s(31'536'000));
   EXPECT_EQ(whole_seconds(book.booked(), 1)[static_cast<std::size_t>(Share::idle)],

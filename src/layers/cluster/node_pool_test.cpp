@@ -58,7 +58,7 @@ TEST(NodePool, nothing_has_no_place) {
   }
 }
 
-TEST(NodePool, a_gang_lies_below_the_lowest_switch) {
+TEST(NodePool, gang_lies_below_the_lowest_switch) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
   take(pool, 0, 8);
   EXPECT_EQ(nodes_of(pool, {.gpus = 32}), (Nodes{4, 5, 6, 7}));
@@ -67,7 +67,7 @@ TEST(NodePool, a_gang_lies_below_the_lowest_switch) {
 }
 
 // A node that is away is nobody's, however much of it is free: below a leaf, too.
-TEST(NodePool, a_gang_passes_over_a_node_that_is_away) {
+TEST(NodePool, gang_skips_a_down_node) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
   pool.set_up(1, false);
   EXPECT_EQ(nodes_of(pool, {.gpus = 24, .per_node = 8}), (Nodes{0, 2, 3}));

@@ -44,7 +44,7 @@ struct VictimScene {
 
 using Victims = std::vector<JobIndex>;
 
-TEST(Preemption, cost_by_hand) {
+TEST(Preemption, preemption_cost_of_a_gang) {
   const QueuedJob job{.ask = {.gpus = 8}, .started = after_s(0)};
   const PreemptionRules plain{.requeue = seconds(60), .reload = seconds(40)};
   EXPECT_EQ(preemption_cost(job, after_s(900), plain), seconds(8 * 1000));

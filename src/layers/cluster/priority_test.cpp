@@ -49,7 +49,7 @@ TEST(Priority, use_halves_in_a_half_life) {
   EXPECT_DOUBLE_EQ(decayed_use(800, days(14), days(7)), 200);
 }
 
-TEST(Priority, a_better_account_always_comes_first) {
+TEST(Priority, better_account_always_comes_first) {
   // Account a has used a tenth of what b has; its heaviest user still comes before b's lightest.
   const std::vector<FairUser> users = {{"a", "heavy", 1, 1, 9},
                                        {"a", "light", 1, 1, 1},

@@ -39,7 +39,7 @@ Found find_in(FreeProfile& p, const GpuAsk& ask, double length, double latest = 
 }
 
 // Eight GPUs of which five are taken: two come back at 10 s, three at 20 s; 15 to 18 s four go.
-TEST(Profile, of_counts_by_hand) {
+TEST(Profile, profile_of_counts) {
   NodePool pool({8});
   std::vector<NodeShare> taken{{.node = 0, .gpus = 5}};
   pool.take(taken);
@@ -73,7 +73,7 @@ TEST(Profile, of_counts_by_hand) {
   EXPECT_EQ(p.steps(), 5u) << "no time, no step";
 }
 
-TEST(Profile, forgets_what_is_past) {
+TEST(Profile, profile_forgets_the_past) {
   FreeProfile p;
   p.reset(tick(0), NodePool({8}));
   const std::vector<NodeShare> six{{.node = 0, .gpus = 6}};
@@ -92,7 +92,7 @@ TEST(Profile, forgets_what_is_past) {
 }
 
 // Two nodes of eight; of the first six come back at 10 s. What is asked for must stay on its node.
-TEST(Profile, of_nodes_by_hand) {
+TEST(Profile, profile_of_nodes) {
   NodePool pool({8, 8});
   std::vector<NodeShare> taken{{.node = 0, .gpus = 6}, {.node = 1, .gpus = 4}};
   pool.take(taken);
@@ -158,7 +158,7 @@ TEST(Profile, limits_are_counted_beside_nodes) {
   }
 }
 
-TEST(Profile, a_node_that_is_down_has_nothing) {
+TEST(Profile, down_node_has_no_free_gpus) {
   NodePool pool({8, 8});
   pool.set_up(0, false);
   FreeProfile p;

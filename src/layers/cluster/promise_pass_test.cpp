@@ -82,7 +82,7 @@ std::unique_ptr<QueuePolicy> conservative() { return std::make_unique<Conservati
 // 10 GPUs, 6 run until t=100. A (8 GPUs, 50 s) is promised t=100, B (6, 50 s) t=150, C (4, 120 s)
 // the four that B leaves at t=150. D (2, 130 s) starts now: A leaves it two until it ends. E (2,
 // 140 s) finds D and A in its way at t=100, B and C at t=150.
-TEST(Conservative, by_hand) {
+TEST(Conservative, conservative_backfill_of_a_small_queue) {
   Line q(NodePool({10}), conservative());
   q.run(6, 100);
   const JobIndex a = q.wait(8, 50);
@@ -113,7 +113,7 @@ TEST(Conservative, keeps_the_seconds_promise_too) {
 
 // An early end moves promises forward, never back. 4 GPUs: 4 run until t=100. A (3, 100 s) at
 // t=100, B (4, 10 s) at t=200, C (1, 100 s) beside A at t=100. At t=50 all is free: A and C start.
-TEST(Conservative, an_early_end_moves_promises_forward) {
+TEST(Conservative, early_end_moves_promises_forward) {
   Line q(NodePool({4}), conservative());
   q.run(4, 100);
   const JobIndex a = q.wait(3, 100);
@@ -141,7 +141,7 @@ TEST(Conservative, places_node_by_node) {
 
 // A (8 on nodes 0 and 1) is promised t=100. Node 0 is lost: A needs node 2, at t=500, and what it
 // was promised on node 1 is another's. B finds it there at t=100.
-TEST(Conservative, a_gang_that_lost_a_node_keeps_none_of_its_promise) {
+TEST(Conservative, gang_that_lost_a_node_loses_its_promise) {
   Line q(NodePool({4, 4, 4}), conservative());
   q.run(4, 100);
   q.run(4, 100);
@@ -159,7 +159,7 @@ TEST(Conservative, a_gang_that_lost_a_node_keeps_none_of_its_promise) {
 }
 
 // Who runs past its limit may end at any moment, a second from now; its GPUs are not free.
-TEST(Conservative, a_promise_that_fell_due_with_its_gpus_still_used_slips) {
+TEST(Conservative, due_promise_slips_while_its_gpus_are_used) {
   Line q(NodePool({4}), conservative());
   q.run(4, 100);
   const JobIndex a = q.wait(4, 50);
@@ -174,7 +174,7 @@ TEST(Conservative, a_promise_that_fell_due_with_its_gpus_still_used_slips) {
 }
 
 // An index that is used again names another job: the promise was not its own.
-TEST(Conservative, a_promise_is_of_a_job_and_not_of_its_number) {
+TEST(Conservative, promise_belongs_to_the_job_not_its_id) {
   Line q(NodePool({4}), conservative());
   q.run(4, 100);
   const JobIndex a = q.wait(4, 50);

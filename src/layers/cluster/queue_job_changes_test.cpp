@@ -1,3 +1,5 @@
+// What happens to jobs after they are submitted: cancels, requeues, early ends, shrinking, reuse of
+// their numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

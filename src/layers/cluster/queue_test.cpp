@@ -155,7 +155,7 @@ TEST(Queue, priority_goes_first_and_equals_keep_their_order) {
 }
 
 // Whatever comes within an instant, be it the last of it, is there when the instant is decided.
-TEST(Queue, a_decision_is_made_behind_all_that_happens_in_its_instant) {
+TEST(Queue, decision_follows_all_events_of_its_instant) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({4}), under(BackfillVariant::easy));
   const auto low = owner.add(5, 4, 10);
@@ -168,7 +168,7 @@ TEST(Queue, a_decision_is_made_behind_all_that_happens_in_its_instant) {
 
 // Node 0 is closed from 100 to 150 s. Who stays there is put back and starts again when it opens,
 // its delay past; a guest goes on; a job whose limit would reach into the window waits for its end.
-TEST(Queue, a_window_puts_back_who_may_not_stay) {
+TEST(Queue, window_requeues_jobs_that_may_not_stay) {
   for (const bool is_guest : {false, true}) {
     sim::Kernel kernel;
     QueueOptions options = under(BackfillVariant::easy);
@@ -190,7 +190,7 @@ TEST(Queue, a_window_puts_back_who_may_not_stay) {
   }
 }
 
-TEST(Queue, a_job_whose_limit_meets_a_window_waits_for_its_end) {
+TEST(Queue, job_whose_limit_meets_a_window_waits_for_its_end) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::easy);
   options.reservations.add(
@@ -207,7 +207,7 @@ TEST(Queue, a_job_whose_limit_meets_a_window_waits_for_its_end) {
   EXPECT_EQ(owner.queue().stopped_for_reservations(), 0U);
 }
 
-TEST(Queue, priorities_that_change_move_who_waits) {
+TEST(Queue, changed_priorities_reorder_the_queue) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({1}), under(BackfillVariant::fifo));
   owner.add(0, 1, 10);
@@ -222,7 +222,7 @@ TEST(Queue, priorities_that_change_move_who_waits) {
   EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, b, a}));
 }
 
-TEST(Queue, a_lost_node_stops_the_whole_gang_and_it_comes_back) {
+TEST(Queue, lost_node_stops_and_requeues_the_whole_gang) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::fifo);
   options.requeue_delay = seconds(120);
@@ -235,7 +235,7 @@ TEST(Queue, a_lost_node_stops_the_whole_gang_and_it_comes_back) {
   EXPECT_EQ(owner.books()[gang].finishes, 1);
 }
 
-TEST(Queue, a_higher_tier_takes_gpus_of_a_lower_one_and_they_come_back) {
+TEST(Queue, higher_tier_preempts_a_lower_one) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::easy);
   options.preemption = PreemptionRules{};
@@ -254,7 +254,7 @@ TEST(Queue, a_higher_tier_takes_gpus_of_a_lower_one_and_they_come_back) {
 
 // A quota that is used up is no reason to wait where those that use it may be stopped. Who is of
 // another cohort is spared: its end would not help.
-TEST(Queue, a_higher_tier_takes_its_quota_from_a_lower_one) {
+TEST(Queue, higher_tier_takes_quota_from_a_lower_one) {
   sim::Kernel kernel;
   QuotaGate gate;
   gate.add_group(0, {.tenant = "both", .guaranteed = 8});
@@ -273,7 +273,7 @@ TEST(Queue, a_higher_tier_takes_its_quota_from_a_lower_one) {
 }
 
 // Who is at a limit of its user's own takes nobody's place; the next one does.
-TEST(Queue, who_is_passed_over_stops_nobody) {
+TEST(Queue, skipped_job_delays_no_other) {
   struct OwnLimit final : StartGate {
     bool admits(const QueuedJob& job) const override { return job.user != 7; }
     bool passes_over(const QueuedJob& job) const override { return job.user == 7; }
@@ -300,7 +300,7 @@ TEST(Queue, who_is_passed_over_stops_nobody) {
 }
 
 // A job that goes on without a lost node keeps the rest, and its quota with it; then it takes more.
-TEST(Queue, a_job_may_shrink_and_grow) {
+TEST(Queue, job_may_shrink_and_grow) {
   class Elastic final : public QueuePort {
    public:
     void job_started(JobIndex, std::uint64_t, std::span<const NodeShare> where) override {
@@ -340,7 +340,7 @@ TEST(Queue, a_job_may_shrink_and_grow) {
 }
 
 // Nodes are free and the quota is not: it says so, and when.
-TEST(Queue, says_that_a_quota_is_used_up) {
+TEST(Queue, exhausted_quota_is_reported) {
   sim::Kernel kernel;
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 8});
@@ -358,7 +358,7 @@ TEST(Queue, says_that_a_quota_is_used_up) {
   EXPECT_EQ(why(late).limit_to_pass, clock_at(98));
 }
 
-TEST(Queue, says_why_a_job_waits) {
+TEST(Queue, reason_of_waiting_is_reported) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({4, 4}), under(BackfillVariant::easy));
   owner.add(0, 3, 100);
@@ -383,7 +383,7 @@ TEST(Queue, says_why_a_job_waits) {
 
 // Random jobs and faults under every variant and rule: no GPU twice, gangs whole (checked in
 // Owner), no job lost or finished twice, GPU-seconds conserved.
-TEST(Queue, keeps_its_books_under_faults) {
+TEST(Queue, ledger_stays_sound_under_faults) {
   for (const auto& row : words_of(BackfillVariant{}).rows()) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       SCOPED_TRACE(std::string(row.word) + " seed " + std::to_string(seed));

@@ -38,7 +38,7 @@ TEST(Reservation, windows_come_back) {
   EXPECT_TRUE(once.window_after(at_s(120)).begin.is_never());
 }
 
-TEST(Reservation, a_limit_may_not_reach_into_a_window) {
+TEST(Reservation, time_limit_may_not_reach_into_a_window) {
   ReservationBook book;
   book.add(nightly());
   QueuedJob job;
@@ -56,7 +56,7 @@ TEST(Reservation, a_limit_may_not_reach_into_a_window) {
   EXPECT_FALSE(book.bars(0, job, at_s(100)));
 }
 
-TEST(Reservation, what_is_open_is_the_partition_without_its_nodes) {
+TEST(Reservation, reserved_nodes_are_not_open) {
   ReservationBook book;
   book.add(nightly());
   QueuedJob job;

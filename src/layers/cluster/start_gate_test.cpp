@@ -87,7 +87,7 @@ constexpr BackfillVariant kPromising[] = {BackfillVariant::easy, BackfillVariant
 // 16 GPUs in two nodes, all one group's. One half runs until t=100. The wide job (16, 50 s) waits
 // for it; small ones (4, 60 s) come every 10 s. Those that end by t=100 may pass, the one that
 // comes at t=50 may not: the wide one starts at t=100, not when the stream ends.
-TEST(StartGate, a_wide_job_of_a_full_group_starts_when_promised) {
+TEST(StartGate, wide_job_of_a_full_group_starts_when_promised) {
   for (const BackfillVariant variant : kPromising) {
     QuotaGate gate;
     gate.add_group(0, {.tenant = "", .guaranteed = 16, .may_borrow = 16});
@@ -108,7 +108,7 @@ TEST(StartGate, a_wide_job_of_a_full_group_starts_when_promised) {
 // and 8 of the other's until t=300. A's wide job (16) lacks only its quota: two nodes are free. It
 // is promised t=100. The other's jobs take what is theirs at once, whatever their length, and
 // A's small ones only what ends by t=100.
-TEST(StartGate, the_other_cohort_is_not_held_back) {
+TEST(StartGate, other_cohort_is_not_held_back) {
   for (const BackfillVariant variant : kPromising) {
     QuotaGate gate;
     const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
@@ -145,7 +145,7 @@ TEST(StartGate, fifo_holds_back_those_of_the_same_limit) {
 }
 
 // The main scheduler of `slurm` likewise, and its look ahead keeps the wide job's time.
-TEST(StartGate, slurm_keeps_the_time_of_who_lacks_a_limit) {
+TEST(StartGate, slurm_keeps_the_promise_of_a_job_without_quota) {
   QuotaGate gate;
   const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
   const int b = gate.add_group(1, {.tenant = "b", .guaranteed = 16});
@@ -222,7 +222,7 @@ TEST(StartGate, no_promise_slips) {
 }
 
 // A quota as large as the fleet is no quota: every variant does what it does without a gate.
-TEST(StartGate, a_quota_of_all_is_none) {
+TEST(StartGate, quota_of_the_whole_fleet_changes_nothing) {
   for (std::uint64_t n = 0; n < 60; ++n) {
     RandomStream random(8, "all/" + std::to_string(n));
     const NodePool pool(n % 2 == 0 ? std::vector<int>{16} : std::vector<int>{8, 8});
@@ -243,7 +243,7 @@ TEST(StartGate, a_quota_of_all_is_none) {
 }
 
 // What one thinks ahead with says what the gate says.
-TEST(StartGate, the_room_agrees_with_the_gate) {
+TEST(StartGate, room_agrees_with_the_gate) {
   RandomStream random(9, "room");
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 8, .may_borrow = 4});

@@ -28,7 +28,7 @@ std::optional<TopologyFit> fit_topology(std::vector<TopologySwitch> switches, in
 }
 
 // Real Slurm (22.05, topology/tree, leaves of 8) put a gang of 8 into one leaf.
-TEST(TopologyFit, a_gang_of_eight_fills_one_leaf) {
+TEST(TopologyFit, gang_of_eight_fills_one_leaf) {
   const auto fit = fit_topology(tree({8, 8, 8, 8, 8, 8, 8, 8}), 8);
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->levels, 0);

@@ -54,7 +54,7 @@ TEST(Fit, finds_the_parameters_that_made_the_times) {
   EXPECT_NEAR(value_of(r, "memory_efficiency")->value, 0.6, 0.03);
 }
 
-TEST(Fit, a_bad_row_is_refused) {
+TEST(Fit, bad_row_is_refused) {
   std::vector<catalog::EmbeddedFile> files;
   for (catalog::EmbeddedFile file : catalog::embedded_files()) {
     if (file.path.starts_with("calibration/")) {
@@ -235,11 +235,6 @@ TEST(Fit, values_replace_those_of_the_same_name) {
   EXPECT_EQ(both.values.size(), 2U);
   EXPECT_EQ(both.find("a", "", "", "tail")->value, 2);
   EXPECT_EQ(both.find("b", "", "", "tail")->value, 3);
-  const FitResult none;
-  EXPECT_EQ(none.fitted_on + none.held_out, 0);
-  EXPECT_EQ(none.median_error + none.p90_error, 0);
-  const FitParameter p;
-  EXPECT_EQ(p.start + p.step + p.low + p.high, 0);
 }
 
 catalog::Accelerator searched_device() {

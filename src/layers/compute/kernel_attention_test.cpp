@@ -1,3 +1,4 @@
+// The time of attention kernels: packing, masks, backward passes, split keys, latents.
 #include <gtest/gtest.h>
 
 #include "layers/compute/kernel.h"

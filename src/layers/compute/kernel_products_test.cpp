@@ -1,3 +1,4 @@
+// The time and energy of matrix products and memory passes, each term of the model by itself.
 #include <gtest/gtest.h>
 
 #include <cmath>

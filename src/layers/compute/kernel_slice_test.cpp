@@ -1,3 +1,4 @@
+// Kernels on MIG slices against measurements, and what a slice has of its GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -134,14 +134,14 @@ TEST(Kernel, every_accelerator_has_parameters_and_an_interval) {
   }
 }
 
-TEST(Kernel, a_device_without_measurements_is_less_certain) {
+TEST(Kernel, device_without_measurements_is_less_certain) {
   EXPECT_GT(relative_error(device("a100-80-sxm"), catalog::Dtype::bf16),
             relative_error(device("h100-sxm"), catalog::Dtype::bf16));
   EXPECT_GT(relative_error(device("mi300x"), catalog::Dtype::bf16),
             relative_error(device("a100-80-sxm"), catalog::Dtype::bf16));
 }
 
-TEST(Kernel, a_missing_format_takes_for_ever) {
+TEST(Kernel, unsupported_format_takes_forever) {
   const DeviceModel d = device("a100-80-sxm");
   EXPECT_TRUE(std::isinf(
       kernel_time(d, workload::Gemm{.m = 1, .n = 1, .k = 1, .dtype = catalog::Dtype::fp8}).base()));
@@ -228,7 +228,7 @@ TEST(Kernel, costs_add) {
   EXPECT_LE(one.clocked, one.time);
 }
 
-TEST(Kernel, an_engine_that_quantises_itself_pays_for_it) {
+TEST(Kernel, engine_that_quantises_itself_pays_for_it) {
   const workload::Gemm g{.m = 256, .n = 4096, .k = 4096, .dtype = catalog::Dtype::fp8};
   EXPECT_GT(kernel_time(device("h200-sxm", {.products = "vllm"}), g),
             kernel_time(device("h200-sxm"), g));
@@ -324,7 +324,7 @@ workload::Attention latent_decode(double batch, double keys, catalog::Dtype dtyp
 }
 
 // It is bound by products: Blackwell multiplies 8-bit keys as they are, Hopper widens them first.
-TEST(Attention, a_latent_is_multiplied_more_than_read) {
+TEST(Attention, latent_is_multiplied_more_than_read) {
   const auto rate = [](const char* id, catalog::Dtype dtype) {
     const workload::Attention a = latent_decode(256, 9000, dtype);
     return flops_of(a).base() / kernel_time(device(id), a).base();
@@ -339,7 +339,7 @@ TEST(Attention, a_latent_is_multiplied_more_than_read) {
 }
 
 // Few heads fill no tile, and many requests are then read as fast as memory goes.
-TEST(Attention, a_latent_of_few_heads_is_read) {
+TEST(Attention, latent_of_few_heads_is_read) {
   workload::Attention a = latent_decode(256, 9000, catalog::Dtype::bf16);
   a.q_heads = 16;
   const double seconds = kernel_time(device("h200-sxm"), a).base();

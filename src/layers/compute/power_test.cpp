@@ -20,7 +20,7 @@ DeviceModel usual_device(std::string_view id) {
 const workload::Gemm kLarge{.m = 8192, .n = 8192, .k = 8192};
 
 // h200_gemm.csv: 70b_o at m = 8192 runs at 693 TFLOP/s, 70b_up at 694, at the 700 W limit.
-TEST(Power, a_large_product_settles_near700_tflops_on_an_h200) {
+TEST(Power, large_product_settles_near_700_tflops_on_an_h200) {
   const Throttled t =
       throttle(usual_device("h200-sxm"), kernel_cost(usual_device("h200-sxm"), kLarge));
   const double tflops = flops_of(kLarge).base() / t.time.base() / 1e12;
@@ -39,7 +39,7 @@ TEST(Power, nothing_draws_more_than_its_limit_above_the_lowest_clock) {
   }
 }
 
-TEST(Power, a_lower_limit_never_speeds_up) {
+TEST(Power, lower_limit_never_speeds_up) {
   const DeviceModel d = usual_device("h200-sxm");
   Seconds before(0);
   for (double limit = 800; limit >= 200; limit -= 25) {
@@ -73,7 +73,7 @@ TEST(Power, waiting_draws_idle_power) {
 }
 
 // A 500 W part of the same silicon spends the same energy on a FLOP.
-TEST(Power, the_same_silicon_under_a_lower_limit_clocks_lower) {
+TEST(Power, same_silicon_under_a_lower_limit_clocks_lower) {
   const Throttled full =
       throttle(usual_device("h100-sxm"), kernel_cost(usual_device("h100-sxm"), kLarge));
   const DeviceModel low = usual_device("h100-96-500w");
@@ -82,7 +82,7 @@ TEST(Power, the_same_silicon_under_a_lower_limit_clocks_lower) {
   EXPECT_LT(capped.power.base(), 500);
 }
 
-TEST(Power, a_decode_step_draws_less_than_a_product) {
+TEST(Power, decode_step_draws_less_than_a_product) {
   const DeviceModel d = usual_device("h200-sxm");
   const auto power = [&d](const workload::Operation& op) {
     return throttle(d, kernel_cost(d, op)).power;

@@ -11,7 +11,7 @@ namespace orrery::cost {
 namespace {
 
 // models/facility, section 5: 64 nodes at 15 % a month are interrupted every 69 h on average.
-TEST(Spot, a_gang_of_64_at_15_percent_lives_69_hours) {
+TEST(Spot, gang_of_64_at_15_percent_lives_69_hours) {
   const Gang gang{.nodes = 64, .monthly_share = 0.15};
   EXPECT_NEAR(mean_time_between_interruptions(gang) / hours(1), 69.2, 0.1);
   // A month in which 15 % are interrupted: 0.85 = exp(-720 h / mean).
@@ -52,7 +52,7 @@ TEST(Rental, spot_costs_more_per_useful_hour_than_its_price) {
   EXPECT_FALSE(on_demand.between_interruptions);
 }
 
-TEST(Rental, a_slower_restart_raises_the_price_of_a_useful_hour) {
+TEST(Rental, slower_restart_raises_the_price_of_a_useful_hour) {
   double last = 0;
   for (double m : {1.0, 10.0, 60.0, 600.0}) {
     RentalInput in = h100(catalog::Contract::spot);

@@ -46,7 +46,7 @@ TEST(SiteMix, one_site_is_itself) {
   EXPECT_NEAR(cents(twice), 7, 1e-12);
 }
 
-TEST(SiteMix, without_a_draw_there_is_a_price_and_no_losses) {
+TEST(SiteMix, without_a_draw_there_is_only_a_price) {
   const SiteMix still = mix_of(std::vector{site_bill(0, 0, 1.3, 7, true)});
   EXPECT_NEAR(cents(still), 7, 1e-12);
   EXPECT_EQ(still.pue, 1);

@@ -37,7 +37,7 @@ TEST(Spend, deepseek_v3_run) {
 }
 
 // A step that ends before the one above it has nothing left to price.
-TEST(Spend, a_step_out_of_order_gives_nothing_back) {
+TEST(Spend, price_steps_out_of_order_are_safe) {
   const PriceStep steps[] = {{terabytes(10), Usd(0.09) / gigabytes(1)},
                              {terabytes(5), Usd(0.5) / gigabytes(1)},
                              {terabytes(100), Usd(0.05) / gigabytes(1)}};

@@ -1,3 +1,5 @@
+// The closed form and the flows share no code but the topology: where theory is exact they must
+// agree.
 #include <gtest/gtest.h>
 
 #include "layers/fabric/collective_model.h"

@@ -53,7 +53,7 @@ TEST(Ecmp, closed_form_of_the_worst_link) {
 
 // Of two trials the deviation is their difference over the square root of two; of one there is
 // none.
-TEST(Ecmp, a_spread_is_of_trials_and_its_deviation_of_a_sample) {
+TEST(Ecmp, spread_averages_trials_with_the_sample_deviation) {
   EcmpStudy study{
       .leaves = 4, .hosts_per_leaf = 8, .spines = 4, .queue_pairs = 1, .trials = 1, .seed = 5};
   const EcmpSpread first = ecmp_spread(study);

@@ -1,3 +1,4 @@
+// When completions of flows are reported: gathered within a tolerance, and after changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

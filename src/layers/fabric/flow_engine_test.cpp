@@ -93,7 +93,7 @@ TEST(FlowEngine, weights_caps_and_priorities) {
   EXPECT_NEAR(d.finish(low), 10, 1e-9);
 }
 
-TEST(FlowEngine, a_lost_link_stops_its_flows_and_others_go_on) {
+TEST(FlowEngine, lost_link_stops_only_its_flows) {
   Bench b({10.0, 10.0});
   const std::vector<LinkId> first{0}, second{1};
   const FlowId stuck = b.engine.start({.path = first, .bytes = 100});
@@ -108,7 +108,7 @@ TEST(FlowEngine, a_lost_link_stops_its_flows_and_others_go_on) {
   EXPECT_NEAR(b.finish(stuck), 12, 1e-9);
 }
 
-TEST(FlowEngine, a_message_to_itself_arrives_after_its_latency) {
+TEST(FlowEngine, message_to_itself_arrives_after_its_latency) {
   Bench b({10.0});
   const FlowId f = b.engine.start({.path = {}, .bytes = 1e9, .latency = 0.5});
   b.kernel.run();
@@ -171,7 +171,7 @@ TEST(FlowEngine, no_link_above_capacity_no_flow_below_its_share) {
   }
 }
 
-TEST(FlowEngine, a_flow_may_take_a_year_and_one_of_a_thousand_years_does_not_end) {
+TEST(FlowEngine, flow_longer_than_the_clock_never_ends) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {1.0});
   const std::vector<LinkId> path{0};
@@ -200,7 +200,7 @@ struct Notes final : FlowObserver {
   }
 };
 
-TEST(FlowEngine, an_observer_hears_of_its_flow_and_no_other) {
+TEST(FlowEngine, observer_is_told_only_of_its_flow) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0, 10.0});
   const std::vector<LinkId> first{0}, second{1};
@@ -216,7 +216,7 @@ TEST(FlowEngine, an_observer_hears_of_its_flow_and_no_other) {
   EXPECT_THAT(everybodys.lines, ElementsAre("done 3 at 4", "done 2 at 8"));
 }
 
-TEST(FlowEngine, a_lost_link_is_a_rate_of_nothing) {
+TEST(FlowEngine, lost_link_reports_a_rate_of_zero) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   const std::vector<LinkId> path{0};
@@ -231,7 +231,7 @@ TEST(FlowEngine, a_lost_link_is_a_rate_of_nothing) {
               ElementsAre("rate 7 10 at 0", "rate 7 0 at 2", "rate 7 40 at 5", "done 7 at 7"));
 }
 
-TEST(FlowEngine, a_cancelled_flow_leaves_its_share_and_is_never_done) {
+TEST(FlowEngine, cancelled_flow_frees_its_share_and_never_completes) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   const std::vector<LinkId> path{0};
@@ -254,7 +254,7 @@ TEST(FlowEngine, a_cancelled_flow_leaves_its_share_and_is_never_done) {
 }
 
 // Flows that are cancelled while they are told of, whose numbers are taken again at once.
-TEST(FlowEngine, an_observer_may_cancel_and_start_inside_a_call) {
+TEST(FlowEngine, observer_may_cancel_and_start_inside_a_call) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   engine.keep_finished(false);
@@ -276,7 +276,7 @@ TEST(FlowEngine, an_observer_may_cancel_and_start_inside_a_call) {
   EXPECT_EQ(engine.start({.path = path, .bytes = 1}), c);
 }
 
-TEST(FlowEngine, a_capped_flow_without_links_can_be_cancelled) {
+TEST(FlowEngine, capped_flow_without_links_can_be_cancelled) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   const std::vector<LinkId> path{0};
@@ -289,7 +289,7 @@ TEST(FlowEngine, a_capped_flow_without_links_can_be_cancelled) {
   EXPECT_TRUE(engine.is_done(other));
 }
 
-TEST(FlowEngine, an_engine_may_die_before_its_kernel) {
+TEST(FlowEngine, engine_may_be_destroyed_before_its_kernel) {
   sim::Kernel kernel;
   const std::vector<LinkId> path{0};
   {

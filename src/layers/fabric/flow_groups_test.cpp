@@ -84,7 +84,7 @@ Rings run_rings(int jobs, sim::SimTime begin, Seconds length, FlowOptions option
 }
 
 // 1,024 jobs on leaves of their own: an event re-solves its own job's flows and no other's.
-TEST(FlowGroups, a_thousand_rings_are_solved_apart) {
+TEST(FlowGroups, thousand_rings_are_solved_separately) {
   const Seconds length = microseconds(45);  // all begin, some dozen steps end
   const Rings apart = run_rings(1024, sim::SimTime(), length, {});
   const Rings whole = run_rings(1024, sim::SimTime(), length, {.whole = true});
@@ -98,7 +98,7 @@ TEST(FlowGroups, a_thousand_rings_are_solved_apart) {
 }
 
 // The same steps a year and more after the clock began last as long, to the nanosecond.
-TEST(FlowGroups, a_year_into_a_run_nothing_is_rounded) {
+TEST(FlowGroups, times_are_exact_after_a_simulated_year) {
   const sim::SimTime late = sim::SimTime::from(days(1000));
   const Rings now = run_rings(8, sim::SimTime(), seconds(1), {});
   const Rings then = run_rings(8, late, seconds(1), {});
@@ -173,7 +173,7 @@ Outcome after_mischief(std::uint64_t seed, FlowOptions options) {
 }
 
 // Any difference would be a flow that kept a rate it should not have.
-TEST(FlowGroups, solved_apart_is_solved_whole) {
+TEST(FlowGroups, separate_and_whole_solutions_agree) {
   std::uint64_t apart_visits = 0, whole_visits = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const Outcome apart = after_mischief(seed, {}), whole = after_mischief(seed, {.whole = true});
@@ -190,7 +190,7 @@ TEST(FlowGroups, solved_apart_is_solved_whole) {
 }
 
 // The groups alone: three flows in a row of links, and what is left when the middle one goes.
-TEST(FlowGroups, fall_apart_when_the_link_between_them_goes) {
+TEST(FlowGroups, groups_split_when_their_link_is_lost) {
   FlowTable table;
   table.paths = {0, 1, 1, 2, 2, 3};
   for (std::uint32_t f = 0; f < 3; ++f) table.flows.push_back({.path_begin = 2 * f, .hops = 2});

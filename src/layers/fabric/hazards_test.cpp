@@ -25,7 +25,7 @@ TEST(Hazards, incast_queues_what_arrives_in_a_round_trip) {
 }
 
 // 400 Gb/s over 30 m: 15 kB in flight both ways, 30 kB in 600 ns, two packets.
-TEST(Hazards, headroom_by_hand) {
+TEST(Hazards, headroom_of_a_switch) {
   const HeadroomCheck c = check_headroom({.cable_m = 30});
   EXPECT_NEAR(c.per_port.base(), 2 * 50e9 * 30 / 2e8 + 50e9 * 600e-9 + 2 * 4200, 1e-6);
   EXPECT_TRUE(c.fits);

@@ -36,7 +36,7 @@ constexpr auto kNvls = CollectiveAlgorithm::nvls;
 
 // 14 steps: LL 6.6 + 14 x 0.6 and 141 GB/s, LL128 14 + 14 x 1.9 and 0.92 x 360, Simple 8.4 + 14 x
 // 3.4 and 360; the bytes take S / (bus n / steps).
-TEST(NcclTuner, a_ring_on_one_node) {
+TEST(NcclTuner, ring_on_one_node) {
   const Believed ll = believed(8, 1, kRing);
   EXPECT_EQ(ll.protocol, NcclProtocol::ll);
   EXPECT_NEAR(ll.us, 15.0 + 8 / (141e3 * 8 / 14), 1e-9);
@@ -54,7 +54,7 @@ TEST(NcclTuner, a_ring_on_one_node) {
 
 // Of two nodes' 30 steps two cross, at 14 us each for Simple and 2.7 for LL; a post costs at least
 // 1 (3) us a step; 200 GB/s of NICs bind. Deep pipelines add two fifths to Simple's latency.
-TEST(NcclTuner, a_ring_over_the_network) {
+TEST(NcclTuner, ring_over_the_network) {
   EXPECT_NEAR(believed(8, 2, kRing).us, 6.6 + 28 * 1 + 2 * 2.7 + 8 / (45e3 * 16 / 30), 1e-6);
   EXPECT_NEAR(believed(1e9, 2, kRing).us, 1.4 * (8.4 + 28 * 3.4 + 2 * 14) + 1e9 / (200e3 * 16 / 30),
               1e-6);
@@ -82,7 +82,7 @@ TEST(NcclTuner, ranks_that_do_not_fill_their_nodes_are_on_one_more) {
   EXPECT_NEAR(c.time.base() * 1e6, 6.6 + 20 * 1 + 2 * 2.7 + 8 / (45e3 * 12 / 22), 1e-6);
 }
 
-TEST(NcclTuner, a_tree_halves_its_rate_and_doubles_its_depth) {
+TEST(NcclTuner, tree_halves_its_rate_and_doubles_its_depth) {
   EXPECT_NEAR(believed(8, 1, kTree).us, 6.8 + 2 * 7 * 0.6 + 8 / (331.2e3 / 3.8 / 2), 1e-6);
   EXPECT_NEAR(believed(1e9, 1, kTree).us, 8.4 + 2 * 7 * 4 + 1e9 / (331.2e3 / 2), 1e-6);
   EXPECT_NEAR(believed(1e9, 2, kTree).us, 8.4 + 2 * (28 + 14) + 1e9 / (331.2e3 / 2), 1e-6);

@@ -36,7 +36,7 @@ std::vector<double> rates_after(PauseFluid& fluid, std::size_t flows, Seconds se
   return rates;
 }
 
-TEST(PauseFluid, an_incast_fills_to_xoff_when_the_bound_says) {
+TEST(PauseFluid, incast_reaches_xoff_at_the_bound) {
   const PauseOptions options{.xoff = bytes(300e3), .marking = {}};
   const int senders = 8;
   PauseFluid fluid = star(senders, options);
@@ -111,7 +111,7 @@ TEST(PauseFluid, pauses_share_by_port_and_marks_by_flow) {
 // Zhu et al., SIGCOMM 2015, figure 4: four senders under one switch and `others` under a third to
 // one receiver; the victim goes elsewhere over an uplink of the four. Fair is 20 Gb/s; measured
 // medians with pauses alone are 10 and, with two others, 4.5.
-TEST(PauseFluid, a_victim_is_held_to_its_neighbours_share) {
+TEST(PauseFluid, victim_is_held_to_its_neighbours_share) {
   const auto victim_gets = [](int others, std::optional<EcnMarking> marking) {
     // Switches T1 (senders, victim), L1, L2, spines S1, S2, L3, L4, T4 (receiver), T3 (others).
     enum : LinkId {
@@ -151,7 +151,7 @@ TEST(PauseFluid, a_victim_is_held_to_its_neighbours_share) {
   EXPECT_GT(victim_gets(2, EcnMarking{.kmin = bytes(40e3), .kmax = bytes(150e3), .pmax = 0.1}), 18);
 }
 
-TEST(PauseFluid, a_stuck_nic_stops_what_shares_its_way_until_the_watchdog) {
+TEST(PauseFluid, stuck_nic_stops_its_neighbours_until_the_watchdog) {
   // 0, 1: NICs; 2: uplink of both; 3: to the stuck one; 4: to another.
   const PauseOptions options{
       .xoff = bytes(200e3), .marking = {}, .watchdog = std::optional(milliseconds(5))};

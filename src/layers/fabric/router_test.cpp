@@ -430,7 +430,6 @@ TEST(Router, route_inside_a_node_needs_both_links) {
   EXPECT_THAT(way(g, router, 0, 2), ElementsAre("none"));
   EXPECT_THAT(way(g, router, 0, 1), testing::SizeIs(2));
   EXPECT_THAT(way(g, router, 2, 0), ElementsAre("none"));
-  EXPECT_FALSE(RoutingOptions{}.polarised || RoutingOptions{}.pxn);
 }
 
 // SplitMix64's step and finaliser (Steele, Lea and Flood 2014).

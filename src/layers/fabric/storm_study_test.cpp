@@ -26,7 +26,7 @@ StormSpec spec_of(catalog::RoutingKind routing, std::optional<Seconds> watchdog)
 
 // Guo et al., SIGCOMM 2016, section 4.3: one NIC may block the entire network. So it does where all
 // send to all.
-TEST(StormStudy, one_nic_stops_all_where_all_send_to_all) {
+TEST(StormStudy, one_nic_stops_every_node_under_all_to_all) {
   StormSpec spec = spec_of(catalog::RoutingKind::adaptive, {});
   spec.partners = 31;
   const auto r = study_storm(rails_of(32, 16), spec);
@@ -50,13 +50,13 @@ TEST(StormStudy, storm_stays_with_the_leaves_that_send_there) {
 }
 
 // 127 nodes of one rail would fit one switch of 128 ports; with eight rails they stand under two.
-TEST(StormStudy, a_rail_has_the_tiers_of_the_whole) {
+TEST(StormStudy, rail_has_as_many_tiers_as_the_network) {
   const auto r = study_storm(rails_of(127, 128), spec_of(catalog::RoutingKind::adaptive, {}));
   ASSERT_TRUE(r);
   EXPECT_GT(r->reach, 0.1);
 }
 
-TEST(StormStudy, the_watchdog_gives_the_others_their_rate_back) {
+TEST(StormStudy, watchdog_restores_the_rate_of_the_others) {
   const auto r =
       study_storm(rails_of(128, 32), spec_of(catalog::RoutingKind::adaptive, milliseconds(200)));
   ASSERT_TRUE(r);
@@ -64,7 +64,7 @@ TEST(StormStudy, the_watchdog_gives_the_others_their_rate_back) {
   EXPECT_GT(r->back, 0.98);
 }
 
-TEST(StormStudy, without_pauses_nobody_else_is_stopped) {
+TEST(StormStudy, without_pauses_no_other_node_stops) {
   StormSpec s = spec_of(catalog::RoutingKind::adaptive, {});
   s.options.pauses = false;
   const auto r = study_storm(rails_of(64, 32), s);
@@ -113,10 +113,6 @@ TEST(StormStudy, unsupported_storms_are_refused) {
   EXPECT_EQ(code({.kind = catalog::TopologyKind::fat_tree, .nodes = 2, .rails = 1, .radix = 4}),
             "fabric.too-small");
   EXPECT_EQ(code({.kind = catalog::TopologyKind::scale_up, .nodes = 4, .rails = 8}), "fabric.kind");
-  const StormReport r;
-  EXPECT_EQ(r.nodes, 0);
-  EXPECT_EQ(r.reach, 0);
-  EXPECT_EQ(r.left * r.back * r.held * r.before, 1);
 }
 
 // Each sends to both others at half of its wire. The port to node 0 stands: 1 MB waits there for

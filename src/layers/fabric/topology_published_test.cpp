@@ -1,3 +1,10 @@
+// Published reference tables against the topology generator: where they agree, and which printed
+// figures are wrong.
+//
+// fabric_counts.csv: rows of the SuperPOD documents. A row with other counts than the rules give is
+// a finding "published.counts". fabric_errata.csv: figures known to be misprinted or to differ
+// between editions. Each is recomputed here and reported as "published.misprint" or
+// "published.editions" with the right figure, or not at all if it turns out to be right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -158,7 +165,7 @@ TEST(TopologyPublished, reports_the_published_misprints) {
   EXPECT_EQ(found[5].fix, "read 270");
 }
 
-TEST(TopologyPublished, a_right_figure_is_no_erratum) {
+TEST(TopologyPublished, correct_figure_is_not_an_erratum) {
   const auto table = CsvTable::parse(
       "document,item,check,nodes,gpus_per_node,su_nodes,radix,printed,other_edition\n"
       "d,GPUs,gpus,1296,8,72,144,10368,\n",

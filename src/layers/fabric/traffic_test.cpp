@@ -118,9 +118,6 @@ TEST(Traffic, message_arrives_with_its_last_piece) {
   EXPECT_EQ(none.unreachable, 1U);
   EXPECT_EQ(none.finish[0], kUncapped);
   EXPECT_EQ(none.limiting_link, -1);
-  const Message m;
-  EXPECT_EQ(m.source + m.destination + m.priority, 0);
-  EXPECT_EQ(m.bytes + m.start, 0);
 }
 
 TEST(Traffic, patterns_reach_every_other_endpoint) {

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 Topology superpod() { return *make_topology({.nodes = 64, .rails = 8, .radix = 64}); }
 
-TEST(WhatIf, a_static_route_doubles_up_on_a_neighbour) {
+TEST(WhatIf, static_route_doubles_up_on_a_neighbour) {
   const auto r = study_loss(superpod(), {.loss = Loss::leaf_uplink, .number = 5});
   ASSERT_TRUE(r.has_value());
   EXPECT_EQ(r->cut, 0);
@@ -27,7 +27,7 @@ TEST(WhatIf, a_static_route_doubles_up_on_a_neighbour) {
   EXPECT_LT(r->nodes.size(), 10u);  // few feel it, but a collective waits for them
 }
 
-TEST(WhatIf, a_lost_nic_cuts_its_rank) {
+TEST(WhatIf, lost_nic_cuts_its_rank) {
   const auto r = study_loss(superpod(), {.loss = Loss::nic, .number = 17});
   ASSERT_TRUE(r.has_value());
   EXPECT_EQ(r->cut, 2);  // what it sends and what it is sent
@@ -35,7 +35,7 @@ TEST(WhatIf, a_lost_nic_cuts_its_rank) {
   EXPECT_EQ(r->share, 0);
 }
 
-TEST(WhatIf, a_lost_plane_halves_a_twin_plane) {
+TEST(WhatIf, lost_plane_halves_a_twin_plane) {
   const Topology t = *make_topology({.nodes = 64, .rails = 8, .radix = 128, .planes = 2});
   const auto r = study_loss(t, {.loss = Loss::plane, .number = 1});
   ASSERT_TRUE(r.has_value());
@@ -44,7 +44,7 @@ TEST(WhatIf, a_lost_plane_halves_a_twin_plane) {
   EXPECT_DOUBLE_EQ(r->closed_form_share, 0.5);
 }
 
-TEST(WhatIf, a_lost_spine_is_born_by_adaptive_routing) {
+TEST(WhatIf, lost_spine_is_absorbed_by_adaptive_routing) {
   const auto fixed = study_loss(superpod(), {.loss = Loss::spine, .number = 0});
   const auto adaptive = study_loss(
       superpod(),
@@ -58,7 +58,7 @@ TEST(WhatIf, a_lost_spine_is_born_by_adaptive_routing) {
   EXPECT_NEAR(adaptive->before / adaptive->alone, 1, 0.03);
 }
 
-TEST(WhatIf, a_lost_leaf_cuts_its_rail) {
+TEST(WhatIf, lost_leaf_cuts_its_rail) {
   const auto r = study_loss(superpod(), {.loss = Loss::leaf, .number = 0});
   ASSERT_TRUE(r.has_value());
   EXPECT_EQ(r->cut, 64);  // 32 nodes send and 32 are sent to on that rail

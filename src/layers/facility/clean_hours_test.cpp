@@ -35,7 +35,7 @@ TEST(CleanHours, means_run_over_the_end_of_the_file) {
   EXPECT_NEAR(mean(24 * 400 + 9, 1), 100, 1e-9);  // a year later
 }
 
-TEST(CleanHours, solved_by_hand) {
+TEST(CleanHours, cleanest_hours_of_a_day) {
   const CleanRule half_day{.below = grams_per_kwh(200), .wait = hours(12)};
   EXPECT_EQ(start_h(10, 2, half_day), 10);  // it is clean now
   EXPECT_EQ(start_h(10.25, 2, half_day), 10.25);

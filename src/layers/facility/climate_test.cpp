@@ -33,9 +33,6 @@ TEST(Climate, four_climates_by_their_extremes) {
     EXPECT_NEAR(sum, 1, 1e-12);
   }
   EXPECT_FALSE(climate_of("lunar"));
-  const Climate none;
-  EXPECT_EQ(none.dry_mean_c + none.dry_deviation + none.wet_mean_c + none.wet_deviation, 0);
-  EXPECT_EQ(WeatherPoint{}.share + WeatherPoint{}.dry_c + WeatherPoint{}.wet_c, 0);
 }
 
 TEST(Climate, hours_make_a_year_and_wet_stays_below_dry) {

@@ -14,7 +14,7 @@ CoolingPlant four_units(int spares) {
   return {.heat = megawatts(4), .unit = megawatts(1), .spares = spares};
 }
 
-TEST(CoolingLoop, a_spare_unit_carries_the_loss_of_one) {
+TEST(CoolingLoop, spare_unit_carries_the_loss_of_one) {
   const CoolingPlant plant = four_units(1);
   EXPECT_EQ(plant.installed(), 5);
   EXPECT_GE(plant.carries(1, 20).base(), 4e6);
@@ -43,7 +43,7 @@ TEST(CoolingLoop, warms_by_what_is_not_carried) {
   EXPECT_EQ(loop.warmest_k(), kLoopMarginK);
 }
 
-TEST(CoolingLoop, a_plant_loses_its_rating_beyond_the_weather_it_is_sized_for) {
+TEST(CoolingLoop, plant_loses_its_rating_beyond_the_weather_it_is_sized_for) {
   EXPECT_EQ(weather_share(35, 30), 1);
   EXPECT_DOUBLE_EQ(weather_share(35, 45), 0.5);
   EXPECT_EQ(weather_share(35, 60), 0);

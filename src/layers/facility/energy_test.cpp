@@ -49,7 +49,7 @@ TEST(Energy, llama_3_1_405b) {
 }
 
 // Llama 2 and 3 cards use the same method: 539 t of 1,324 MWh and 2,290 t of 5,390 MWh.
-TEST(Energy, the_llama_family_implies_one_intensity) {
+TEST(Energy, llama_family_implies_one_intensity) {
   EXPECT_NEAR(tdp_method_energy(3'311'616, watts(400)) / mwh(1), 1324, 1);
   EXPECT_NEAR(tdp_method_energy(7.7e6, watts(700)) / mwh(1), 5390, 1);
   EXPECT_NEAR(539.0 / 1324, 2290.0 / 5390, 0.02);

@@ -5,7 +5,7 @@
 namespace orrery::facility {
 namespace {
 
-TEST(Hours, a_steady_draw_emits_the_mean_of_the_products) {
+TEST(Hours, steady_draw_emits_the_mean_of_the_products) {
   Hours hours_of_two{.pue = {1.1, 1.5}, .carbon = {grams_per_kwh(100), grams_per_kwh(500)}};
   EXPECT_NEAR(mean_pue(hours_of_two), 1.3, 1e-12);
   EXPECT_NEAR(mean_grams(hours_of_two) / grams_per_kwh(1), (110 + 750) / 2.0, 1e-9);

@@ -29,7 +29,7 @@ TEST(NodePower, reads_the_catalog_row_of_a_dgx_h100) {
   EXPECT_FALSE(power->assumed_idle);
 }
 
-TEST(NodePower, a_cloud_instance_has_no_power_and_every_other_node_is_ordered) {
+TEST(NodePower, cloud_instance_has_no_power_and_every_other_node_is_ordered) {
   const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog);
   int with_power = 0;

@@ -26,7 +26,7 @@ std::vector<Feed> dps_tree() {
   return feeds;
 }
 
-TEST(PowerTree, the_dps_sample_is_over_its_utility_and_gets_caps) {
+TEST(PowerTree, dps_sample_is_over_its_utility_and_gets_caps) {
   const TreeReview review = review_tree(dps_tree());
   EXPECT_TRUE(review.overloaded);
   EXPECT_NEAR(review.feeds[0].demand / kilowatts(1), 1136, 1e-6);
@@ -49,7 +49,7 @@ TEST(PowerTree, the_dps_sample_is_over_its_utility_and_gets_caps) {
   EXPECT_NEAR(capped_speed(cap, Boundness::compute), 0.72, 0.01);
 }
 
-TEST(PowerTree, a_short_pdu_caps_its_own_racks_only) {
+TEST(PowerTree, short_pdu_caps_its_own_racks_only) {
   std::vector<Feed> feeds = dps_tree();
   feeds[0].limit = kilowatts(2000);
   feeds[2].limit = kilowatts(200);
@@ -59,7 +59,7 @@ TEST(PowerTree, a_short_pdu_caps_its_own_racks_only) {
   EXPECT_NEAR(review.feeds[6].cap / kilowatts(1), 142, 1e-6);
 }
 
-TEST(PowerTree, what_one_short_branch_cannot_use_goes_to_the_others) {
+TEST(PowerTree, unused_power_of_a_branch_goes_to_the_others) {
   std::vector<Feed> feeds = dps_tree();
   feeds[2].limit = kilowatts(100);  // its two racks get 50 each; 650 remain for six
   const TreeReview review = review_tree(feeds);

@@ -45,7 +45,7 @@ TEST(Pue, warm_water_without_ups_comes_near_the_published_hpc_sites) {
 }
 
 // Uptime's survey mean is 1.54: perimeter air, 2N, a third of the design load, warm air.
-TEST(Pue, a_half_empty_legacy_hall_reaches_the_survey_mean) {
+TEST(Pue, half_empty_legacy_hall_reaches_the_survey_mean) {
   const SitePower s = site({.cooling_id = "air-perimeter",
                             .redundancy_id = "2n",
                             .climate = "hot-dry",
@@ -244,7 +244,6 @@ TEST(Pue, table_falls_back_to_the_method) {
   EXPECT_NEAR(own.middle, 1.29, 1e-12);
   EXPECT_EQ(own.high, 1.47);
   EXPECT_EQ(own.reference, "cooling_methods/air");
-  EXPECT_EQ(PueRange{}.low + PueRange{}.middle + PueRange{}.high, 3);
 }
 
 }  // namespace

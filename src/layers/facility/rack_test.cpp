@@ -59,7 +59,7 @@ TEST(Rack, space_binds_where_cooling_does_not) {
   EXPECT_EQ(fit.bound, RackBound::space);
 }
 
-TEST(Rack, an_nvl72_is_a_rack_of_its_own_and_leaves_a_legacy_rack_of_heat_to_the_air) {
+TEST(Rack, nvl72_is_a_rack_and_leaves_heat_to_the_air) {
   const RackFit fit =
       fit_rack({.node_power = kilowatts(132), .node_units = 48}, cooling("direct-to-chip-1p"));
   EXPECT_EQ(fit.nodes, 1);
@@ -73,7 +73,7 @@ TEST(Rack, an_nvl72_is_a_rack_of_its_own_and_leaves_a_legacy_rack_of_heat_to_the
   EXPECT_EQ(racks_needed(8, fit_rack({.node_power = kilowatts(132)}, cooling("air-contained"))), 0);
 }
 
-TEST(Rack, a_gb300_rack_fits_the_method_it_was_built_for) {
+TEST(Rack, gb300_rack_fits_the_method_it_was_built_for) {
   EXPECT_EQ(fit_rack({.node_power = kilowatts(142), .node_units = 48}, cooling("direct-to-chip-1p"))
                 .nodes,
             1);
@@ -86,7 +86,7 @@ TEST(Rack, a_gb300_rack_fits_the_method_it_was_built_for) {
             0);
 }
 
-TEST(Rack, the_method_a_rack_needs_gets_stronger_with_its_power) {
+TEST(Rack, method_a_rack_needs_gets_stronger_with_its_power) {
   const auto& methods = shipped_catalog().cooling_methods;
   EXPECT_EQ(method_needed(kilowatts(10), methods)->id, "air-perimeter");
   EXPECT_EQ(method_needed(kilowatts(28), methods)->id, "air-contained");

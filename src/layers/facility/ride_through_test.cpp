@@ -19,7 +19,7 @@ TEST(RideThrough, batteries_carry_until_the_generator_does) {
   EXPECT_EQ(live_through(both, seconds(4), 1).cooled_from, seconds(4));
 }
 
-TEST(RideThrough, without_generators_the_battery_is_all) {
+TEST(RideThrough, without_generators_only_the_battery_carries) {
   const BackupPower battery{.battery = minutes(5)};
   EXPECT_FALSE(live_through(battery, minutes(4), 1).takes_hosts());
   const Outage o = live_through(battery, minutes(8), 1);
@@ -36,7 +36,7 @@ TEST(RideThrough, generators_without_batteries_leave_a_gap) {
   EXPECT_EQ(o.dark_to, seconds(12));
 }
 
-TEST(RideThrough, the_closed_form_is_the_mean_of_what_is_lived_through) {
+TEST(RideThrough, closed_form_equals_the_simulated_mean) {
   for (const BackupPower& backup :
        {BackupPower{}, BackupPower{.battery = minutes(5)}, BackupPower{.generator = minutes(2)},
         BackupPower{.battery = seconds(30), .generator = minutes(2)},

@@ -34,7 +34,7 @@ TEST(Schedule, tied_items_bind_in_order) {
   EXPECT_THAT(plan->critical, ElementsAre("b"));
 }
 
-TEST(Schedule, the_longest_path_binds_and_the_other_has_slack) {
+TEST(Schedule, longest_path_binds_and_the_other_has_slack) {
   const std::vector<ScheduleItem> items{item("a", 10), item("b", 4), item("c", 5, {"a", "b"}),
                                         item("d", 2, {"b"}), item("e", 1, {"c", "d"})};
   const auto plan = plan_schedule(items);
@@ -81,7 +81,7 @@ TEST(Schedule, unknown_names_and_circles_are_refused) {
 
 // Facility readiness, not servers, is the longest item of a new site (Turner & Townsend 2025-26:
 // 48 % of builders name power as the top schedule risk).
-TEST(Schedule, a_new_site_waits_for_its_utility) {
+TEST(Schedule, new_site_waits_for_its_utility) {
   const auto items = build_items(shipped_catalog().lead_times, {});
   const auto plan = plan_schedule(items);
   ASSERT_TRUE(plan);
@@ -92,7 +92,7 @@ TEST(Schedule, a_new_site_waits_for_its_utility) {
   EXPECT_GT(in_weeks(plan->high), 300);
 }
 
-TEST(Schedule, an_existing_hall_waits_for_its_retrofit_and_ready_items_take_no_time) {
+TEST(Schedule, existing_hall_waits_for_its_retrofit) {
   BuildScope scope{.new_utility = false, .new_shell = false};
   const auto plan = plan_schedule(build_items(shipped_catalog().lead_times, scope));
   ASSERT_TRUE(plan);

@@ -58,7 +58,7 @@ TEST(SiteBudget, pue_below_one_counts_as_one) {
 
 // A less efficient cooling method under the same 2 MW shrinks the fleet that fits, by hand:
 // floor(2000 / 1.4 / 10.2) = 140 and floor(2000 / 1.1 / 10.2) = 178.
-TEST(SiteBudget, a_higher_pue_shrinks_the_fleet) {
+TEST(SiteBudget, higher_pue_shrinks_the_fleet) {
   const SiteBudget air =
       site_budget({.site_power = megawatts(2), .pue = 1.4, .power_per_node = kilowatts(10.2)});
   const SiteBudget liquid =

@@ -15,7 +15,7 @@ namespace {
 // A step of 2 s: 1.5 at work, half a second of exposed communication.
 constexpr WaveSegment kStep[] = {{seconds(1.5), kilowatts(8)}, {seconds(0.5), kilowatts(4)}};
 
-TEST(Spectrum, a_square_wave_has_its_textbook_lines) {
+TEST(Spectrum, square_wave_has_its_textbook_lines) {
   const auto lines = lines_of(kStep, 4, Seconds(0));
   for (int k = 1; k <= 4; ++k) {
     const double expected =
@@ -25,7 +25,7 @@ TEST(Spectrum, a_square_wave_has_its_textbook_lines) {
   }
 }
 
-TEST(Spectrum, the_strongest_line_is_at_the_steps_frequency) {
+TEST(Spectrum, strongest_line_is_at_the_steps_frequency) {
   const Harmonic h = strongest_in_band(lines_of(kStep, 20, milliseconds(10)));
   EXPECT_DOUBLE_EQ(h.hz, 0.5);
   // And so says a plain Fourier sum over samples.

@@ -21,7 +21,7 @@ SwingRequest big_job() {
 
 // arXiv 2508.14318: amplitude grows with the job, tens of MW for tens of thousands of GPUs, in a
 // band of 0.1 to 20 Hz.
-TEST(Swing, a_24k_gpu_job_swings_by_megawatts_in_the_critical_band) {
+TEST(Swing, 24k_gpu_job_swings_by_megawatts_in_the_critical_band) {
   const Swing s = swing_of(big_job());
   EXPECT_NEAR(s.amplitude / megawatts(1), 9, 1e-9);
   EXPECT_NEAR(s.ramp_mw_per_s, 900, 1e-6);
@@ -31,7 +31,7 @@ TEST(Swing, a_24k_gpu_job_swings_by_megawatts_in_the_critical_band) {
   EXPECT_NEAR(s.harmonics[0].amplitude / megawatts(1), 9 * 2 / 3.14159265 * 0.587785, 1e-3);
 }
 
-TEST(Swing, a_floor_buys_a_smaller_swing_with_energy) {
+TEST(Swing, floor_reduces_the_swing_at_an_energy_cost) {
   SwingRequest r = big_job();
   const SwingLimits limits{.range = megawatts(3)};
   r.floor = floor_for(r, limits);
@@ -50,7 +50,7 @@ TEST(Swing, rack_storage_takes_up_to_30_percent) {
   EXPECT_LT(swing_of(r).ramp_mw_per_s, ramp);
 }
 
-TEST(Swing, a_flat_job_does_not_swing) {
+TEST(Swing, flat_job_does_not_swing) {
   const NodePower node{.nameplate = kilowatts(10), .peak = kilowatts(8), .idle = kilowatts(2)};
   const SwingRequest flat = swing_request(power_phases(node, {.matrix = 1}), 100, seconds(1));
   EXPECT_EQ(swing_of(flat).amplitude, Watts());

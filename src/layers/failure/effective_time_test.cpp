@@ -43,7 +43,7 @@ EffectiveTimeInput llama3(Seconds restart) {
           .unsafe_window = {}};
 }
 
-TEST(EffectiveTime, is_the_first_order_form_where_failures_are_rare) {
+TEST(EffectiveTime, first_order_form_holds_for_rare_failures) {
   EffectiveTimeInput in = llama3(minutes(1));
   in.mtbf = days(30);
   // To the first order: 1 - C/tau - (tau/2 + R)/M (Kokolis et al., arXiv 2410.21680).

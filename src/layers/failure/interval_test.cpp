@@ -56,7 +56,7 @@ TEST(Interval, exact_optimum_beats_its_neighbours_and_does_not_depend_on_restart
   EXPECT_EQ(exact_interval(Seconds(0), hours(1)), Seconds(0));
 }
 
-TEST(Interval, a_long_drain_holds_the_interval) {
+TEST(Interval, long_drain_lengthens_the_interval) {
   const IntervalChoice choice = choose_interval(
       {.save_stall = seconds(1), .mtbf = hours(3), .restart = minutes(5), .drain = minutes(10)});
   EXPECT_EQ(choice.interval, minutes(10));
@@ -64,7 +64,7 @@ TEST(Interval, a_long_drain_holds_the_interval) {
   EXPECT_STREQ(to_text(choice.limit), "drain");
 }
 
-TEST(Interval, without_failures_there_is_nothing_to_save_for) {
+TEST(Interval, without_failures_no_interval_is_needed) {
   const Seconds never(std::numeric_limits<double>::infinity());
   const IntervalChoice choice = choose_interval(
       {.save_stall = seconds(10), .mtbf = never, .restart = minutes(5), .drain = Seconds(0)});

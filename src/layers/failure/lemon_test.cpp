@@ -12,7 +12,7 @@
 namespace orrery::failure {
 namespace {
 
-TEST(Lemon, a_failure_fades_by_e_in_one_memory) {
+TEST(Lemon, failure_fades_by_e_in_one_memory) {
   const FadingCount once = struck({}, days(1), 1, days(30));
   EXPECT_DOUBLE_EQ(faded(once, days(1), days(30)), 1);
   EXPECT_NEAR(faded(once, days(31), days(30)), std::exp(-1.0), 1e-12);
@@ -20,7 +20,7 @@ TEST(Lemon, a_failure_fades_by_e_in_one_memory) {
   EXPECT_NEAR(twice.weight, 1 + std::exp(-1.0), 1e-12);
 }
 
-TEST(Lemon, a_clock_that_steps_back_adds_no_weight) {
+TEST(Lemon, clock_that_steps_back_adds_no_weight) {
   const FadingCount once = struck({}, days(5), 1, days(30));
   EXPECT_DOUBLE_EQ(faded(once, days(1), days(30)), 1);
   EXPECT_EQ(struck(once, days(1), 1, days(30)).at, days(5));
@@ -59,7 +59,7 @@ TEST(Lemon, odds_grow_with_failures_and_shrink_with_quiet_time) {
 }
 
 // Where every node fails often, a node that does is no lemon.
-TEST(Lemon, a_bad_fleet_has_no_lemons) {
+TEST(Lemon, bad_fleet_has_no_lemons) {
   const LemonPrior prior;
   const LemonEvidence calm{
       .node_weight = 4, .other_weight = 6, .other_nodes = 63, .watched = days(20)};

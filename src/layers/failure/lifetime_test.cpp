@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kHosts = 40'000;
 
-TEST(Lifetime, the_exponential_is_shape_one) {
+TEST(Lifetime, exponential_is_shape_one) {
   const Weibull life = life_of(1, days(10));
   EXPECT_NEAR(life.scale / days(10), 1, 1e-12);
   EXPECT_NEAR(life_at(life, 0.5) / days(10), 0.6931471805599453, 1e-12);
@@ -51,7 +51,7 @@ TEST(Lifetime, failures_are_those_of_drawn_lives) {
   }
 }
 
-TEST(Lifetime, a_new_fleet_fails_early_below_shape_one_and_late_above) {
+TEST(Lifetime, new_fleet_fails_early_below_shape_one_and_late_above) {
   EXPECT_GT(early_factor(0.7, days(264), days(54)), 1.3);
   EXPECT_LT(early_factor(2, days(264), days(54)), 0.3);
   EXPECT_EQ(early_factor(5, days(264), days(1)), 1e-3) << "no law is known so far down";

@@ -1,3 +1,5 @@
+// Every action of the recovery policy with its nodes, its job and its key, each in a situation that
+// is remembered and not acted out.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -58,7 +58,7 @@ class RecoveryCases : public testing::Test {
   Decision decision;
 };
 
-TEST_F(RecoveryCases, a_drain_and_a_release_in_one_look_need_no_exclusion) {
+TEST_F(RecoveryCases, drain_and_a_release_in_one_look_need_no_exclusion) {
   runs({"n1", "n2"});
   look();
   node(1).down = true;
@@ -71,7 +71,7 @@ TEST_F(RecoveryCases, a_drain_and_a_release_in_one_look_need_no_exclusion) {
 }
 
 // Nobody saw the job run: any node that is down may still have it, also one that we have drained.
-TEST_F(RecoveryCases, a_run_that_nobody_saw_may_be_on_a_node_that_we_drained) {
+TEST_F(RecoveryCases, unseen_job_may_be_on_a_drained_node) {
   policy.fence = true;
   look();
   node(0).down = true;
@@ -88,7 +88,7 @@ TEST_F(RecoveryCases, a_run_that_nobody_saw_may_be_on_a_node_that_we_drained) {
   EXPECT_THAT(look(), testing::Contains("release/7/0"));
 }
 
-TEST_F(RecoveryCases, a_node_that_answers_again_as_broken_is_not_silent) {
+TEST_F(RecoveryCases, node_that_answers_again_as_broken_is_not_silent) {
   policy.fence = true;
   look();
   node(1).silent = true;
@@ -99,7 +99,7 @@ TEST_F(RecoveryCases, a_node_that_answers_again_as_broken_is_not_silent) {
 }
 
 // A launch that met a run which the controller forgot: the hold is lifted, and the job let go.
-TEST_F(RecoveryCases, a_failed_launch_after_a_controller_s_start_is_let_go_again) {
+TEST_F(RecoveryCases, failed_launch_after_a_controller_restart_is_released) {
   view.controller_since = kBegin - seconds(1000);
   runs({"n1"});
   look();
@@ -114,7 +114,7 @@ TEST_F(RecoveryCases, a_failed_launch_after_a_controller_s_start_is_let_go_again
 }
 
 // The port may say which job a node has, in place of the job's nodes.
-TEST_F(RecoveryCases, a_node_names_the_job_that_it_takes_with_it) {
+TEST_F(RecoveryCases, failed_node_names_the_job_it_takes_along) {
   runs({});
   look();
   node(4).down = true;
@@ -126,7 +126,7 @@ TEST_F(RecoveryCases, a_node_names_the_job_that_it_takes_with_it) {
 }
 
 // n1 was out before the controller was started; it shows the node well and a run on it.
-TEST_F(RecoveryCases, a_run_on_a_node_whose_failure_was_forgotten_is_lost) {
+TEST_F(RecoveryCases, job_on_a_forgotten_failed_node_is_lost) {
   view.controller_since = kBegin - seconds(1000);
   look();
   node(1).down = true;
@@ -142,7 +142,7 @@ TEST_F(RecoveryCases, a_run_on_a_node_whose_failure_was_forgotten_is_lost) {
 }
 
 // Its second run is forgotten: the controller shows the first again.
-TEST_F(RecoveryCases, a_run_number_that_goes_back_was_forgotten) {
+TEST_F(RecoveryCases, restart_count_that_goes_back_was_forgotten) {
   view.controller_since = kBegin - seconds(1000);
   runs({"n1"});
   look();
@@ -166,7 +166,7 @@ TEST_F(RecoveryCases, a_run_number_that_goes_back_was_forgotten) {
       << "that is the requeue of the run it forgot";
 }
 
-TEST_F(RecoveryCases, a_spare_in_service_that_a_new_controller_shows_aside_is_called_again) {
+TEST_F(RecoveryCases, spare_forgotten_by_a_new_controller_is_called_again) {
   for (const bool is_new : {true, false}) {
     memory = {};
     view.controller_since = kBegin - seconds(1000);
@@ -188,7 +188,7 @@ TEST_F(RecoveryCases, a_spare_in_service_that_a_new_controller_shows_aside_is_ca
   }
 }
 
-TEST_F(RecoveryCases, an_ended_job_is_forgotten) {
+TEST_F(RecoveryCases, ended_job_is_forgotten) {
   runs({"n1"}).phase = JobPhase::ended;
   look();
   EXPECT_EQ(said(RecoveryEventKind::job_gone), nullptr) << "it was never known";
@@ -201,7 +201,7 @@ TEST_F(RecoveryCases, an_ended_job_is_forgotten) {
   EXPECT_TRUE(memory.jobs.empty());
 }
 
-TEST_F(RecoveryCases, a_hold_is_noted_of_a_job_that_is_to_blame_and_once) {
+TEST_F(RecoveryCases, hold_of_a_blamed_job_is_noted_once) {
   runs({"n1"});
   look();
   view.jobs[0].held = true;
@@ -237,7 +237,7 @@ TEST_F(RecoveryCases, which_waits_and_ends_are_losses) {
   EXPECT_NE(said(RecoveryEventKind::job_lost), nullptr);
 }
 
-TEST_F(RecoveryCases, the_odds_of_a_node_by_what_was_seen_of_it_and_the_others) {
+TEST_F(RecoveryCases, lemon_odds_follow_node_and_fleet_failures) {
   apply(memory, {.kind = RecoveryEventKind::watch_began, .at = kBegin}, days(30));
   apply(memory, {.kind = RecoveryEventKind::node_failed, .at = kBegin, .node = "n1", .weight = 1},
         days(30));

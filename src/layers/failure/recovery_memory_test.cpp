@@ -22,7 +22,7 @@ struct Remembered {
   double at = 100;
 };
 
-TEST(RecoveryMemory, the_latest_eight_losses_are_kept) {
+TEST(RecoveryMemory, latest_eight_losses_are_kept) {
   Remembered r;
   r.see({.kind = RecoveryEventKind::job_started, .job = "7", .restarts = 3, .nodes = {"a", "b"}});
   EXPECT_EQ(r.job().restarts, 3);

@@ -51,7 +51,7 @@ void tell(RecoveryMemory& memory, Seconds at, const std::string& key, bool good)
   apply(memory, {.kind = RecoveryEventKind::tried, .at = at, .key = key, .good = good}, days(30));
 }
 
-TEST(RecoveryPolicy, the_worked_example) {
+TEST(RecoveryPolicy, worked_example) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1", "n2"})});
   EXPECT_THAT(look(view, memory), IsEmpty());
@@ -70,7 +70,7 @@ TEST(RecoveryPolicy, the_worked_example) {
   EXPECT_FALSE(memory.jobs.at("7").loss);
 }
 
-TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
+TEST(RecoveryPolicy, refused_action_is_repeated_ever_more_rarely) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
@@ -92,7 +92,7 @@ TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
 }
 
 // A release that the scheduler took and then undid: the job must not wait for a doubled pause.
-TEST(RecoveryPolicy, an_action_that_was_taken_and_undone_is_asked_for_every_second) {
+TEST(RecoveryPolicy, undone_action_is_repeated_every_second) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
@@ -122,7 +122,7 @@ TEST(RecoveryPolicy, job_without_requeue_is_reported_once) {
 }
 
 // A node that is down while its job runs on is a job that asked for that (--no-kill).
-TEST(RecoveryPolicy, a_job_that_runs_on_without_its_node_is_left_running) {
+TEST(RecoveryPolicy, job_that_runs_on_without_its_node_is_left_running) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1", "n2"})});
   look(view, memory);
@@ -130,7 +130,7 @@ TEST(RecoveryPolicy, a_job_that_runs_on_without_its_node_is_left_running) {
   EXPECT_THAT(look(view, memory), IsEmpty());
 }
 
-TEST(RecoveryPolicy, with_a_fence_a_job_waits_until_its_node_is_surely_off) {
+TEST(RecoveryPolicy, fenced_job_waits_until_its_node_is_off) {
   RecoveryPolicy policy;
   policy.fence = true;
   RecoveryMemory memory;
@@ -146,7 +146,7 @@ TEST(RecoveryPolicy, with_a_fence_a_job_waits_until_its_node_is_surely_off) {
   EXPECT_THAT(look(view, memory, policy), ElementsAre("release_job release/7/0"));
 }
 
-TEST(RecoveryPolicy, a_small_fleet_may_lose_one_node_and_the_share_counts_what_is_out_already) {
+TEST(RecoveryPolicy, small_fleet_may_drain_one_node) {
   RecoveryMemory memory;
   ClusterLook view = fleet(5);
   look(view, memory);

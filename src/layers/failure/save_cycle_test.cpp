@@ -11,7 +11,7 @@
 namespace orrery::failure {
 namespace {
 
-TEST(SaveCycle, three_cycles_by_hand) {
+TEST(SaveCycle, three_save_cycles) {
   // 10 of steps, 2 of stall; a save is safe 3 after its stall, readable on its hosts after 1.
   const SaveCycle c{.interval_ns = 10, .stall_ns = 2, .drain_ns = 3, .local_ns = 1};
   const Progress p = progress_after(c, 26);  // two cycles of 12 and 2 of steps
@@ -81,7 +81,7 @@ TEST(SaveCycle, skipping_gives_what_stepping_gives) {
   }
 }
 
-TEST(SaveCycle, the_wall_time_of_some_work_is_where_that_work_is_done) {
+TEST(SaveCycle, wall_time_of_work_inverts_its_progress) {
   RandomStream random(2, "save-cycle");
   for (int i = 0; i < 2000; ++i) {
     const SaveCycle c{.interval_ns = static_cast<std::int64_t>(100 + random.below(1000)),

@@ -105,7 +105,7 @@ TEST(Cache, three_items_in_order) {
   EXPECT_NEAR(replay_hit_rate(o), 2.0 / 3, 1e-12);
 }
 
-TEST(Cache, a_full_cache_always_hits) {
+TEST(Cache, full_cache_always_hits) {
   for (const catalog::EvictionPolicy p :
        {catalog::EvictionPolicy::lru, catalog::EvictionPolicy::random, catalog::EvictionPolicy::pin,
         catalog::EvictionPolicy::belady}) {

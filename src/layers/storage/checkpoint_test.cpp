@@ -46,7 +46,7 @@ TEST(CheckpointSize, bytes_by_state) {
 
 constexpr StateBytes kAdam{.weight = 2, .master = 4, .moments = 8};
 
-TEST(SaveLoad, shards_by_hand) {
+TEST(SaveLoad, shards_of_a_small_job) {
   // 64 ranks, TP 8, one node is one replica: 70 GB of shards.
   const SaveLayout layout{
       .ranks = 64, .model_shards = 8, .ranks_per_node = 8, .sharding = SaveSharding::zero1};

@@ -22,7 +22,7 @@ TEST(Dataset, kinds_are_there_and_differ) {
   EXPECT_EQ(find_dataset_kind(*kinds, "smell"), nullptr);
 }
 
-TEST(Dataset, a_bad_row_is_refused) {
+TEST(Dataset, bad_row_is_refused) {
   const auto table = CsvTable::parse(
       "id,sample_bytes,object_bytes,decode_core_ms,decoded_bytes,source,basis\nx,0,1,1,1,s,b\n",
       "bad.csv");

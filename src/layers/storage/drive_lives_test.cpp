@@ -41,7 +41,7 @@ TEST(DriveLives, sectors_that_cannot_be_read_lose_data_as_the_chain_says) {
   EXPECT_NEAR(ratio_of(q, 10'000), 1, 0.03);
 }
 
-TEST(DriveLives, a_lost_server_with_more_shards_than_survive_loses_data) {
+TEST(DriveLives, lost_server_with_more_shards_than_survive_loses_data) {
   const DurabilityQuestion q{.shards = 4,
                              .losses = 1,
                              .drive_failures = PerSecond(1 / days(500).base()),
@@ -52,7 +52,7 @@ TEST(DriveLives, a_lost_server_with_more_shards_than_survive_loses_data) {
 }
 
 // Time runs out before losses come: said, not guessed.
-TEST(DriveLives, what_never_happens_is_not_counted) {
+TEST(DriveLives, impossible_events_are_not_counted) {
   const DriveOutcome lived =
       live_through({.group = {.shards = 10,
                               .losses = 4,

@@ -20,7 +20,7 @@ TEST(Durability, one_drive_lives_as_long_as_it_lives) {
 }
 
 // Patterson, Gibson and Katz (1988) for a pair: (3 lambda + mu) / (2 lambda^2).
-TEST(Durability, a_mirrored_pair_has_its_closed_form) {
+TEST(Durability, mirrored_pair_has_its_closed_form) {
   const double lambda = 0.02, mu = 365;  // a year; rebuilt in a day
   const Durability pair = durability_of(
       {.shards = 2, .losses = 1, .drive_failures = a_year(lambda), .rebuild = years(1 / mu)});
@@ -36,7 +36,7 @@ TEST(Durability, seventeen_of_twenty_have_eleven_nines) {
   EXPECT_NEAR(vault.nines, 11, 1);
 }
 
-TEST(Durability, a_server_that_holds_too_much_is_what_loses_data) {
+TEST(Durability, overloaded_server_dominates_data_loss) {
   DurabilityQuestion q{.shards = 10,
                        .losses = 2,
                        .drive_failures = a_year(0.01),
@@ -49,7 +49,7 @@ TEST(Durability, a_server_that_holds_too_much_is_what_loses_data) {
   EXPECT_GT(durability_of(q).nines, 7);
 }
 
-TEST(Durability, a_sector_that_cannot_be_read_costs_the_last_rebuild) {
+TEST(Durability, unreadable_sector_fails_the_last_rebuild) {
   DurabilityQuestion q{.shards = 9,
                        .losses = 1,
                        .drive_failures = a_year(0.01),
@@ -101,7 +101,7 @@ TEST(Durability, agrees_with_drives_that_fail_by_the_clock) {
   }
 }
 
-TEST(Durability, a_rebuild_is_as_fast_as_the_drives_that_take_part) {
+TEST(Durability, rebuild_is_as_fast_as_the_drives_that_take_part) {
   const RebuildQuestion spare{.bytes = terabytes(20), .drive = BytesPerSecond(250e6)};
   EXPECT_NEAR(rebuild_time(spare) / hours(1), 20e12 / (0.2 * 250e6) / 3600 + 1.0 / 6, 1e-9);
   RebuildQuestion spread = spare;

@@ -23,7 +23,7 @@ TierDemand cold(double read_gbs) {
   return {.capacity = petabytes(50), .read = gbytes_per_s(read_gbs), .write = {}, .requests = {}};
 }
 
-TEST(Economics, holding_cost_by_hand) {
+TEST(Economics, holding_cost_of_a_disk_tier) {
   // One kind of drive, no servers, no PUE: 50 PB in 24 TB disks at 17 USD/TB.
   OwnTerms terms;
   terms.pue = 1;
@@ -113,7 +113,7 @@ TEST(Economics, small_objects_take_longer_to_pay_for_their_move) {
   EXPECT_NEAR(*small / months(1), 5000 / 22.01, 0.1);
 }
 
-TEST(Economics, a_minimum_stay_and_reads_move_the_break_even) {
+TEST(Economics, minimum_stay_and_reads_move_the_break_even) {
   Transition t = to_deep_archive(gigabytes(1));
   t.minimum_stay = months(6);
   // Deleted at the break-even age: 23 x age = 0.05 + 0.99 x 6.

@@ -18,7 +18,7 @@ ExposureProblem cluster() {
           .holders = 1};
 }
 
-TEST(Exposure, local_only_by_hand) {
+TEST(Exposure, exposure_of_local_copies) {
   const Exposure e = expose(cluster());
   EXPECT_NEAR(e.loss_per_save, 1 - std::exp(-127 * (600.0 / 86400) * 3.79e-3), 1e-12);
   EXPECT_NEAR(e.share_exposed, 1.0 / 3, 1e-12);
@@ -27,7 +27,7 @@ TEST(Exposure, local_only_by_hand) {
   EXPECT_NEAR(e.losses_per_year, e.loss_per_save * 17520, 1e-9);
 }
 
-TEST(Exposure, a_peer_cuts_the_chance_by_orders) {
+TEST(Exposure, peer_copy_cuts_the_chance_by_orders_of_magnitude) {
   ExposureProblem p = cluster();
   const double alone = expose(p).loss_per_save;
   p.holders = 2;

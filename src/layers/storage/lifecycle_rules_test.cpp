@@ -1,3 +1,4 @@
+// What the lifecycle policy asks for under each keep rule, pace and pause.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

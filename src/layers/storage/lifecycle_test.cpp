@@ -157,7 +157,7 @@ TEST(lifecycle, required_copies_are_good_before_one_is_removed) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("remove nvme a"));
 }
 
-TEST(lifecycle, a_failed_removal_comes_again_later_and_delays_no_other) {
+TEST(lifecycle, failed_removal_is_retried_and_delays_no_other) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   scene.good(scene.item("b", 50), "hot");
@@ -191,7 +191,7 @@ TEST(lifecycle, corrupt_copy_is_replaced_and_reported) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("copy cold a", "alert  a"));
 }
 
-TEST(lifecycle, an_item_written_again_under_its_name_is_left_alone) {
+TEST(lifecycle, rewritten_item_is_left_alone) {
   Scene scene;
   ItemView& item = scene.item("a", 60);
   scene.good(item, "hot");

@@ -158,7 +158,7 @@ TEST(Loader, decode_binds) {
   EXPECT_NEAR(decode_cores_needed(400, seconds(1.0 / 223), seconds(0.224)), 8.0, 0.01);
 }
 
-TEST(Loader, the_step_binds_when_all_else_is_fast) {
+TEST(Loader, compute_binds_when_loading_is_fast) {
   const LoaderRate r = load_rate({.batch = 1,
                                   .sample = bytes(1000),
                                   .compute = seconds(1),

@@ -33,7 +33,7 @@ std::string hits_of(EvictionPolicy policy, const std::vector<int>& items, int ca
 }
 
 // Room for two. LRU: 0 1 | hit 0, so 1 is the older and goes for 2; 1 is missed and 0 goes.
-TEST(NodeCaches, the_least_recently_read_goes_first) {
+TEST(NodeCaches, least_recently_read_goes_first) {
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 0, 2, 1, 0, 0, 2}, 2), "--h---h-");
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 2, 0, 1, 2, 2}, 3), "---hhhh");
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {4, 4, 5, 4}, 1), "-h--");
@@ -60,7 +60,7 @@ TEST(NodeCaches, no_room_is_never_a_hit) {
 }
 
 // Three places: the fourth item takes the one that is drawn, and only a miss draws.
-TEST(NodeCaches, a_random_place_is_drawn_at_each_eviction) {
+TEST(NodeCaches, random_place_is_drawn_at_each_eviction) {
   RandomStream draws(3, "storage/eviction");
   std::vector<int> places = {0, 1, 2};
   NodeCache cache(EvictionPolicy::random, 10, 3, 3);
@@ -73,14 +73,14 @@ TEST(NodeCaches, a_random_place_is_drawn_at_each_eviction) {
   }
 }
 
-TEST(EpochOrders, without_a_buffer_is_the_order_of_the_file) {
+TEST(EpochOrders, no_buffer_keeps_file_order) {
   EXPECT_THAT(epoch_order({.items = 5, .shuffle_buffer = 0}, 7), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(epoch_order({.items = 5, .shuffle_buffer = 1}, 7), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(epoch_order({.items = 1, .shuffle_buffer = 1}, 0), ElementsAre(0));
 }
 
 // From the last place to the second, each changes with one up to itself.
-TEST(EpochOrders, a_full_shuffle_draws_from_the_end) {
+TEST(EpochOrders, full_shuffle_draws_from_the_end) {
   for (const int buffer : {12, 13, 100}) {
     RandomStream draws(9, "storage/epoch/4");
     std::vector<int> expected;
@@ -91,7 +91,7 @@ TEST(EpochOrders, a_full_shuffle_draws_from_the_end) {
 }
 
 // The place that was read takes the next of the file; at the end the last of the buffer moves in.
-TEST(EpochOrders, a_buffer_refills_the_place_it_read) {
+TEST(EpochOrders, buffer_refills_the_place_it_read) {
   RandomStream draws(9, "storage/epoch/2");
   std::vector<int> held = {0, 1, 2, 3};
   std::vector<int> expected;
@@ -109,7 +109,7 @@ TEST(EpochOrders, a_buffer_refills_the_place_it_read) {
 }
 
 // Three epochs of six: reads are numbered through, and the next use is in the next epoch.
-TEST(EpochOrders, a_reader_knows_when_an_item_is_next_read) {
+TEST(EpochOrders, reader_knows_when_an_item_is_next_read) {
   const EpochOptions o{.items = 6, .shuffle_buffer = 6, .seed = 11};
   EpochReader reader(o);
   for (int epoch = 0; epoch < 3; ++epoch) {

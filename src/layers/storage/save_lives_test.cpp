@@ -39,7 +39,7 @@ std::map<std::string, std::vector<int>> at_the_end(const SaveLives& lives) {
   return all;
 }
 
-TEST(save_lives, end_as_the_rules_say) {
+TEST(save_lives, saves_end_where_the_rules_keep_them) {
   const auto left = at_the_end(follow_saves(three_places()));
   EXPECT_EQ(left.at("nvme"), (std::vector<int>{11}));
   EXPECT_EQ(left.at("hot"), (std::vector<int>{10, 11}));
@@ -47,7 +47,7 @@ TEST(save_lives, end_as_the_rules_say) {
 }
 
 // By hand: written 20 s after it begins, read in 5 s, at the file system 100 s later.
-TEST(save_lives, follow_the_planned_clock) {
+TEST(save_lives, saves_follow_the_planned_times) {
   const SaveLives lives = follow_saves(three_places());
   EXPECT_EQ(lives.moves.front().kind, LifeMoveKind::written);
   EXPECT_EQ(lives.moves.front().at, seconds(20));
@@ -61,7 +61,7 @@ TEST(save_lives, follow_the_planned_clock) {
 }
 
 // A stay ends after it began, and no save is nowhere while the run goes on.
-TEST(save_lives, leave_no_gap_for_the_newest) {
+TEST(save_lives, newest_save_is_always_somewhere) {
   const SaveLives lives = follow_saves(three_places());
   for (const LifeStay& s : lives.stays) {
     if (s.until) EXPECT_GT(*s.until, s.from);
@@ -76,7 +76,7 @@ TEST(save_lives, leave_no_gap_for_the_newest) {
 }
 
 // Copies that take longer than an interval pile up behind one another, and are made all the same.
-TEST(save_lives, show_a_queue_where_copies_are_slow) {
+TEST(save_lives, slow_copies_queue_up) {
   LivesQuestion q = three_places();
   q.places[1].takes = minutes(40);
   const SaveLives lives = follow_saves(q);
@@ -84,7 +84,7 @@ TEST(save_lives, show_a_queue_where_copies_are_slow) {
   EXPECT_EQ(at_the_end(lives).at("hot").back(), 11);
 }
 
-TEST(save_lives, of_no_place_are_none) { EXPECT_TRUE(follow_saves({}).moves.empty()); }
+TEST(save_lives, no_places_give_no_moves) { EXPECT_TRUE(follow_saves({}).moves.empty()); }
 
 // Drives with the newest, a file system with two.
 LivesQuestion nvme_and_hot() {

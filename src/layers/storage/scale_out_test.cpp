@@ -37,7 +37,7 @@ TEST(ScaleOutFit, predicts_thirty_nodes_from_fewer_and_a_smaller_checkpoint) {
 
 // Without the small checkpoint no row shows the fixed cost, and the answer is the straight line
 // that misses by a tenth.
-TEST(ScaleOutFit, the_straight_line_misses_by_a_tenth) {
+TEST(ScaleOutFit, straight_line_misses_by_a_tenth) {
   const ScaleOutRow rows[] = {kTen, kFifteen, kTwenty};
   const ScaleOutFit fit = fit_scale_out(rows);
   const ScaleOutRate predicted =

@@ -25,7 +25,7 @@ const catalog::StorageDevice& device_of(const char* id) {
 
 // 10 PB at 50 GB/s: 24 TB disks (8 + 2, 80 % full: 15.36 TB usable, 0.228 GB/s delivered) are
 // bought for capacity; 500 GB/s buys them for speed.
-TEST(TierSizing, capacity_or_bandwidth_by_hand) {
+TEST(TierSizing, capacity_or_bandwidth_binds) {
   TierDemand demand{
       .capacity = petabytes(10), .read = gbytes_per_s(50), .write = {}, .requests = {}};
   TierSize s = size_tier(demand, device_of("hdd-cmr24"), {});
@@ -143,7 +143,7 @@ TEST(TierSizing, demands_add) {
 
 // What a lost drive held is written anew: half full, in half the time, and so it is lost more
 // rarely.
-TEST(TierSizing, a_fuller_drive_is_rebuilt_for_longer) {
+TEST(TierSizing, fuller_drive_is_rebuilt_for_longer) {
   TierOptions options;
   const auto lost_a_year = [&](double fill) {
     options.protection.fill = fill;

@@ -35,7 +35,7 @@ struct Tables {
   }
 };
 
-TEST(TrainingTables, families_start_from_the_default) {
+TEST(TrainingTables, framework_families_start_from_the_default) {
   const auto c = Tables{}.read();
   ASSERT_TRUE(c);
   const FrameworkModel plain = c->framework("nobody", "");

@@ -83,7 +83,7 @@ TEST(LayerCosts, tensor_parallel_blocks_exchange_twice_a_pass) {
 
 // c - 1 sends around the ring, twice as many bytes back; attention hides a share, 2.5 times as long
 // in backward.
-TEST(LayerCosts, the_ring_of_context_parallelism_hides_behind_attention) {
+TEST(LayerCosts, ring_of_context_parallelism_hides_behind_attention) {
   LayerAsk a;
   a.layout.cp = 4;
   EXPECT_DOUBLE_EQ(a.cost().forward.attention.seconds, 1);
@@ -212,7 +212,7 @@ TEST(LayerCosts, split_follows_layout_and_job) {
   EXPECT_TRUE(split_of(job, l).adapters_on_mlp);
 }
 
-TEST(LayerCosts, without_a_compiler_passes_touch_more_and_launch_more) {
+TEST(LayerCosts, eager_execution_moves_more_bytes_and_launches_more) {
   TrainingJob job{.model = gpt(4, 1024, 8), .compiled = true};
   const FrameworkModel f{.style = {.pointwise_traffic = 2, .loss_bytes = 10}, .eager_traffic = 1.5};
   EXPECT_EQ(style_of(f, job).pointwise_traffic, 2);

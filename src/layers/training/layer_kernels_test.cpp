@@ -1,3 +1,5 @@
+// What a layer's passes are made of, counted kernel by kernel: a product takes 1 second (2 in fp16),
+// attention 10 and a memory pass a tenth.
 #include <gtest/gtest.h>
 
 #include "layers/training/costs.h"
@@ -358,8 +360,6 @@ TEST(LayerKernels, costs_add_and_scale_by_part) {
   EXPECT_EQ(sum.core_joules, 33);
   EXPECT_EQ(sum.memory_joules, 44);
   EXPECT_EQ(one.at_clock(0.5), 3);
-  const OpCost none;
-  EXPECT_EQ(none.seconds + none.clocked + none.core_joules + none.memory_joules, 0);
   const PassCost p{.matrix = one,
                    .attention = one * 2,
                    .passes = one * 3,
@@ -393,8 +393,6 @@ TEST(LayerKernels, costs_add_and_scale_by_part) {
   EXPECT_EQ(twice.dgrad.tp, 42);
   EXPECT_EQ(twice.wgrad.tp, 63);
   EXPECT_EQ(twice.recompute.tp, 84);
-  const PassCost empty;
-  EXPECT_EQ(empty.kernels + empty.expert_layers + empty.exposed(), 0);
 }
 
 // A collective of one rank, or of nothing, takes no time.

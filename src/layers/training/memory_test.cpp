@@ -60,7 +60,7 @@ TEST(Memory, sharding_divides_the_states_it_names) {
 
 // Of 8 layers of gpt: zero3 keeps an eighth of all and two gathered layers, zero1 whole weights and
 // gradients. In a pipeline what was gathered stays, and gradients are whole.
-TEST(Memory, what_a_sharded_stage_holds_by_hand) {
+TEST(Memory, sharded_stage_memory) {
   TrainingJob job{.model = gpt(8, 512, 8), .sequence = 128, .batch = 64, .gpus = 8};
   const FrameworkModel f{
       .weight_bytes = 2, .gradient_bytes = 4, .optimizer_bytes = 12, .gather_bytes = 3};
@@ -159,7 +159,7 @@ TEST(Memory, every_stage_is_there) {
   }
 }
 
-TEST(Memory, is_monotone_in_microbatch_sequence_and_depth) {
+TEST(Memory, memory_grows_with_microbatch_sequence_and_depth) {
   const TrainingJob job = job_of_gpt3(64, 128);
   Layout l{.tp = 8, .pp = 8};
   Bytes before = peak(job, l);

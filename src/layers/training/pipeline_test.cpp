@@ -102,7 +102,7 @@ TEST(Pipeline, interleaving_divides_the_bubble_and_zero_bubble_shrinks_it) {
 
 // A heavy middle sets the pace. It waits for the first stage and, at the other end, for what the
 // two after it need more than its own forwards ahead; twice the others' W fills that where it can.
-TEST(Pipeline, a_heavy_middle_waits_for_its_neighbours_and_fills_with_their_weights) {
+TEST(Pipeline, heavy_middle_stage_sets_the_bubble) {
   const StageTimes first{1, 1, 0.25}, middle{2, 2, 0.5}, last{1, 1, 0.25};
   const auto time = [&](catalog::Schedule schedule) {
     return pipeline_time({first, middle, last, 4}, 8, 1, schedule);
@@ -136,8 +136,6 @@ TEST(Pipeline, slowest_stage_sets_the_pipeline_time) {
   const PipelineTime two =
       pipeline_time({light, heavy, light, 2}, 4, 1, catalog::Schedule::one_f_one_b);
   EXPECT_DOUBLE_EQ(two.seconds, 5 * 2.5) << "there is no middle";
-  const StageTimes none;
-  EXPECT_EQ(none.total(), 0);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(Search, pruning_drops_nothing_that_belongs_in_the_answer) {
 
 // On a machine without friction a step is its products and its bubble: a bound that took more for
 // the bubble of interleaved stages than they have would drop the best of them.
-TEST(Search, the_bound_of_an_interleaved_step_is_below_it) {
+TEST(Search, bound_of_an_interleaved_step_is_below_its_time) {
   Setting s;
   s.job.batch = 16;
   s.machine = {.bandwidth = 1e30, .link = 1e30, .nic = 1e30, .launch = 0};
@@ -113,7 +113,7 @@ TEST(Search, equivalent_layouts_are_listed_once) {
   }
 }
 
-TEST(Search, a_split_range_gives_the_same_answer) {
+TEST(Search, split_range_gives_the_same_answer) {
   const Setting s;
   const SearchQuery q = s.query(s.machine.flops);
   const SearchResult whole = search_layouts(q, 0, s.space.size());
@@ -140,7 +140,7 @@ TEST(Search, every_candidate_is_accounted_for) {
 }
 
 // Korthikanti et al. ran 175B on 64 A100s with tp 8, pp 8, three chunks, selective recompute.
-TEST(Search, is_no_slower_than_the_published_layout) {
+TEST(Search, result_is_no_slower_than_the_published_layout) {
   const Setting s;
   StepScratch scratch;
   const Layout published{.tp = 8, .pp = 8, .vp = 3, .recompute = catalog::Recompute::selective};
@@ -259,7 +259,6 @@ TEST(Search, every_index_is_one_layout) {
   s.async_tp = true;
   EXPECT_TRUE(s.at(0, 60).async_tp);
   EXPECT_EQ(s.size(), 512);
-  EXPECT_FALSE(LayoutSpace{}.async_tp || LayoutSpace{}.partial_recompute);
 }
 
 TEST(Search, whole_space_of_a_job) {

@@ -73,7 +73,7 @@ double kernels_of(const StepEstimate& e) {
   return e.part(StepPhase::matrix) + e.part(StepPhase::attention) + e.part(StepPhase::passes);
 }
 
-TEST(StepParts, a_frameworks_kernels_are_slower_and_its_messages_are_not) {
+TEST(StepParts, framework_factor_slows_kernels_but_not_messages) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 32, .gpus = 8};
   const Layout l{.tp = 8};
   const StepEstimate bare = rooflined(job, l);
@@ -86,7 +86,7 @@ TEST(StepParts, a_frameworks_kernels_are_slower_and_its_messages_are_not) {
   EXPECT_EQ(slow.part(StepPhase::tp), bare.part(StepPhase::tp));
 }
 
-TEST(StepParts, a_releases_overhead_is_of_dispatch_and_expert_passes) {
+TEST(StepParts, release_overhead_applies_to_dispatch_and_expert_passes) {
   const StepEstimate one = rooflined(moe_job(), kExperts);
   const StepEstimate two = rooflined(moe_job(), kExperts, {.overhead_factor = 2});
   const StepEstimate three = rooflined(moe_job(), kExperts, {.overhead_factor = 3});
@@ -99,7 +99,7 @@ TEST(StepParts, a_releases_overhead_is_of_dispatch_and_expert_passes) {
 }
 
 // So slow a host that every pass waits for it: three passes through 32 expert layers, twice.
-TEST(StepParts, the_host_of_expert_layers_is_paid_three_times_a_layer) {
+TEST(StepParts, expert_host_time_is_paid_three_times_per_layer) {
   TrainingJob job = moe_job();
   FrameworkModel f{.expert_host_s = 10, .router_share = 0.3, .overlap_host = 0.25};
   const auto waited = [&] {
@@ -230,7 +230,7 @@ TEST(StepParts, shard_sets_sum_their_shares_of_the_gradients) {
               4 * 24 * count.dense_layer() * (2 * 2 + 4 * 3.0) * 32e-12, 1e-9);
 }
 
-TEST(StepParts, the_optimizer_passes_over_what_a_rank_owns) {
+TEST(StepParts, optimizer_passes_over_what_a_rank_owns) {
   const TrainingJob job = dense_job();
   const double all = workload::count_parameters(job.model).total;
   const auto pass = [&](catalog::Sharding s, double traffic) {
@@ -293,7 +293,7 @@ TEST(StepParts, ends_are_on_their_stages) {
               16 * (e.stages.last.forward + e.stages.last.dgrad + e.stages.last.wgrad), 1e-9);
 }
 
-TEST(StepParts, a_prediction_module_is_a_layer_and_another_head) {
+TEST(StepParts, prediction_module_adds_a_layer_and_a_head) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 1, .gpus = 1};
   job.model.mtp_layers = 1;
   const Layout l{.sharding = catalog::Sharding::none};
@@ -360,7 +360,7 @@ struct Clocked : Roofline {
   }
 };
 
-TEST(StepParts, the_clock_is_asked_once_with_the_whole_step) {
+TEST(StepParts, clock_is_computed_once_for_the_whole_step) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   const Layout l{.tp = 4};
   const FrameworkModel f{.step_overhead_s = 0.125};
@@ -381,7 +381,7 @@ TEST(StepParts, the_clock_is_asked_once_with_the_whole_step) {
 }
 
 // Of four stages each works its share of the whole; the ends' work is the model's, not fourfold.
-TEST(StepParts, a_stages_work_is_its_share_of_the_models) {
+TEST(StepParts, stage_work_is_its_share_of_the_model) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   StepScratch scratch;
   const Clocked machine;
@@ -418,7 +418,7 @@ TEST(StepParts, attention_and_grouped_products_have_their_own_factors) {
 }
 
 // A hybrid's module predicts two tokens in a row, and is an attention and a feed-forward layer.
-TEST(StepParts, a_hybrids_module_is_passed_twice) {
+TEST(StepParts, hybrid_prediction_module_is_passed_twice) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 1, .gpus = 1};
   job.model.state_space_layers = 11;
   job.model.mlp_only_layers = 11;

@@ -153,7 +153,7 @@ TEST(Layout, indivisible_layout_is_refused) {
 }
 
 // What a graph holds takes no host time: the whole step none, the mixer's launches some.
-TEST(Step, a_graph_takes_host_time_away) {
+TEST(Step, cuda_graph_removes_host_time) {
   TrainingJob job{.model = mixtral(), .sequence = 512, .batch = 8, .gpus = 8};
   const Layout l{.dp = 8, .ep = 8};
   const FrameworkModel f{.expert_host_s = 5e-3, .router_share = 0.3, .host_launch_s = 5e-4};
@@ -288,7 +288,7 @@ TEST(Step, named_modules_repeat_what_they_name) {
 }
 
 // A scan costs with the tokens, attention with their square.
-TEST(Step, a_hybrid_grows_slower_with_the_sequence) {
+TEST(Step, hybrid_grows_slower_with_the_sequence) {
   TrainingJob job{.model = gpt(48, 4096, 32), .sequence = 8192, .batch = 4, .gpus = 1};
   const Layout l{.sharding = catalog::Sharding::none};
   const auto growth = [&] {
