@@ -147,7 +147,7 @@ TEST(CollectiveModel, sharp_is_slower_than_its_slowest_level) {
 }
 
 // Links without friction, but for what a test gives them.
-LinkHierarchy smooth(double scaleup, double nic) {
+LinkHierarchy bare(double scaleup, double nic) {
   LinkHierarchy l;
   l.scaleup_rate = BytesPerSecond(scaleup);
   l.nic_rate = BytesPerSecond(nic);
@@ -168,7 +168,7 @@ CollectiveTime timed(const LinkHierarchy& l, Collective kind, int ranks, int per
 }
 
 TEST(CollectiveModel, nvls_joins_domains_up_to_sixteen_ranks) {
-  LinkHierarchy l = smooth(1e9, 1e15);
+  LinkHierarchy l = bare(1e9, 1e15);
   l.domain = 16;
   EXPECT_EQ(timed(l, Collective::all_reduce, 34, 17).algorithm, nvls);
   l.domain = 17;
@@ -181,7 +181,7 @@ TEST(CollectiveModel, nvls_joins_domains_up_to_sixteen_ranks) {
 
 // A tree asked for inside one rack chains nothing across.
 TEST(CollectiveModel, tree_in_one_rack_has_no_network_chain) {
-  LinkHierarchy l = smooth(1e15, 1e15);
+  LinkHierarchy l = bare(1e15, 1e15);
   l.domain = 72;
   EXPECT_NEAR(timed(l, Collective::all_reduce, 64, 64, tree, 8).time.base(), 0, 1e-9);
   EXPECT_NEAR(timed(l, Collective::all_reduce, 18, 9, tree, 8).time.base(), 2 * 1.4e-6, 1e-9);
@@ -189,24 +189,24 @@ TEST(CollectiveModel, tree_in_one_rack_has_no_network_chain) {
 }
 
 TEST(CollectiveModel, single_domain_needs_no_network) {
-  const CollectiveTime inside = timed(smooth(1e9, 0), Collective::all_gather, 8, 8);
+  const CollectiveTime inside = timed(bare(1e9, 0), Collective::all_gather, 8, 8);
   EXPECT_NEAR(inside.time.base(), 7.0 / 8, 1e-9);
   EXPECT_EQ(inside.nic_rate.base(), 0);
   EXPECT_EQ(inside.limit, LimitingLink::scale_up);
-  EXPECT_NEAR(timed(smooth(1e9, 0), Collective::all_to_all, 8, 8).time.base(), 7.0 / 8, 1e-9);
-  const CollectiveTime apart = timed(smooth(0, 1e9), Collective::all_gather, 8, 1);
+  EXPECT_NEAR(timed(bare(1e9, 0), Collective::all_to_all, 8, 8).time.base(), 7.0 / 8, 1e-9);
+  const CollectiveTime apart = timed(bare(0, 1e9), Collective::all_gather, 8, 1);
   EXPECT_NEAR(apart.time.base(), 7.0 / 8, 1e-9);
   EXPECT_EQ(apart.scaleup_rate.base(), 0);
-  EXPECT_EQ(timed(smooth(1e9, 0), Collective::all_gather, 16, 8).time.base(),
+  EXPECT_EQ(timed(bare(1e9, 0), Collective::all_gather, 16, 8).time.base(),
             std::numeric_limits<double>::infinity())
       << "nothing joins the domains";
-  EXPECT_EQ(timed(smooth(1e9, 1e9), Collective::all_gather, 1, 1).time, Seconds());
-  EXPECT_EQ(timed(smooth(1e9, 1e9), Collective::all_gather, 0, 0).time, Seconds());
+  EXPECT_EQ(timed(bare(1e9, 1e9), Collective::all_gather, 1, 1).time, Seconds());
+  EXPECT_EQ(timed(bare(1e9, 1e9), Collective::all_gather, 0, 0).time, Seconds());
 }
 
 // Inside a domain the network's pipeline is neither slow nor to be filled.
 TEST(CollectiveModel, pipelines_fill_on_the_level_they_use) {
-  LinkHierarchy l = smooth(1e9, 1e15);
+  LinkHierarchy l = bare(1e9, 1e15);
   l.scaleup.ramp = 2;
   l.scaleup.fill = milliseconds(1);
   l.network.ramp = 5;
@@ -229,7 +229,7 @@ TEST(CollectiveModel, pipelines_fill_on_the_level_they_use) {
 
 // Sixteen hosts, 12 us a crossing: a tree has 2 x 4, a ring 2 (1 + 14/3).
 TEST(CollectiveModel, library_without_trees_runs_rings) {
-  LinkHierarchy l = smooth(1e15, 1e15);
+  LinkHierarchy l = bare(1e15, 1e15);
   l.scaleup.nvls_share = 0;
   l.network.latency = microseconds(12);
   EXPECT_EQ(timed(l, Collective::all_reduce, 128, 8, automatic, 8).algorithm, tree);
@@ -241,7 +241,7 @@ TEST(CollectiveModel, library_without_trees_runs_rings) {
   l.sharp = true;
   l.network.latency = microseconds(40);
   EXPECT_EQ(timed(l, Collective::all_reduce, 32, 8, automatic, 8).algorithm, sharp);
-  l = smooth(1e15, 1e9);
+  l = bare(1e15, 1e9);
   l.sharp = true;
   l.scaleup.nvls_share = 0;
   l.network.has_tree = false;
@@ -249,7 +249,7 @@ TEST(CollectiveModel, library_without_trees_runs_rings) {
 }
 
 TEST(CollectiveModel, limiting_link_is_named) {
-  LinkHierarchy l = smooth(1e15, 1e9);
+  LinkHierarchy l = bare(1e15, 1e9);
   EXPECT_EQ(timed(l, Collective::all_gather, 16, 8).limit, LimitingLink::nic);
   l.oversubscription = 2;
   EXPECT_EQ(timed(l, Collective::all_gather, 16, 8).limit, LimitingLink::fabric);
@@ -289,21 +289,6 @@ TEST(CollectiveModel, storage_and_losses_leave_their_share) {
 // A level that is a thousand times as fast as the other adds nothing that is seen.
 constexpr double kFast = 1e15;
 constexpr double kSlow = 1e9;
-
-LinkHierarchy bare(double scaleup, double nic) {
-  LinkHierarchy l;
-  l.scaleup_rate = BytesPerSecond(scaleup);
-  l.nic_rate = BytesPerSecond(nic);
-  l.scaleup = {.ring_share = 1,
-               .nvls_share = 1,
-               .pair_share = 1,
-               .launch = Seconds(0),
-               .ramp = 0,
-               .fill = Seconds(0)};
-  l.network = {.share = 1, .pair_share = 1, .latency = Seconds(0), .ramp = 0, .fill = Seconds(0)};
-  l.protocol.extra = 0;
-  return l;
-}
 
 // Seconds for a gigabyte of `kind` on `ranks` ranks, `per_domain` of them in each domain.
 double takes(const LinkHierarchy& l, Collective kind, int ranks, int per_domain,
