@@ -18,7 +18,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 TEST(Csv, reads_quotes_and_line_numbers) {
   const auto t = CsvTable::parse("a,b\n1,\"x, \"\"y\"\"\nz\"\n2,w\n", "t.csv");
@@ -82,7 +81,6 @@ TEST(Csv, errors_carry_their_line) {
   EXPECT_EQ(faults[3].place, (Place{"t.csv", 0, 1}));
   const auto empty = scan_csv(" \n", "t.csv", [](const CsvView&) {});
   ASSERT_EQ(empty.size(), 1U);
-  EXPECT_THAT(empty[0].what, Not(IsEmpty()));
   EXPECT_EQ(empty[0].place, (Place{"t.csv", 0, 1}));
 }
 

@@ -36,13 +36,12 @@ TEST(PodTrace, invalid_pods_are_refused_with_their_line) {
     return pods ? "" : pods.error().front().what;
   };
   const std::string head = kPodHead;
-  EXPECT_THAT(what(head + "p,-1,1,1,1000,\n"), HasSubstr("cpu_milli is no count"));
-  EXPECT_THAT(what(head + "p,1,3e9,1,1000,\n"), HasSubstr("memory_mib is no count"));
+  EXPECT_THAT(what(head + "p,-1,1,1,1000,\n"), HasSubstr("cpu_milli"));
+  EXPECT_THAT(what(head + "p,1,3e9,1,1000,\n"), HasSubstr("memory_mib"));
   EXPECT_THAT(what(head + "p,1,1,2,500,\n"), Not(IsEmpty()));
   EXPECT_EQ(what(head + "p,1,1,2,1000,\n"), "");
   EXPECT_THAT(what(head), HasSubstr("no pods"));
-  EXPECT_THAT(what("name,cpu_milli,memory_mib,num_gpu\np,1,1,1\n"),
-              HasSubstr("gpu_milli is missing"));
+  EXPECT_THAT(what("name,cpu_milli,memory_mib,num_gpu\np,1,1,1\n"), HasSubstr("gpu_milli"));
   EXPECT_TRUE(looks_like_pods(head));
   EXPECT_FALSE(looks_like_pods("submit,run,gpus\n"));
   EXPECT_FALSE(looks_like_pods("sn,cpu_milli,memory_mib,gpu,model\n")) << "nodes are no pods";
@@ -73,7 +72,7 @@ TEST(PodTrace, pod_counts_are_bounded) {
   const auto bad = read_pods(head + "p,1,1,1,1000,\nq,1,x,2,999,\n", "p.csv");
   ASSERT_FALSE(bad);
   ASSERT_EQ(bad.error().size(), 2U);
-  EXPECT_EQ(bad.error()[0].what, "memory_mib is no count");
+  EXPECT_THAT(bad.error()[0].what, HasSubstr("memory_mib"));
   EXPECT_THAT(bad.error()[1].what, AllOf(HasSubstr("gpu_milli"), HasSubstr("1000")));
   EXPECT_EQ(bad.error()[1].place.line, 3);
   EXPECT_EQ(bad.error()[1].place.file, "p.csv");
