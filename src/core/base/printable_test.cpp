@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/csv.h"
 #include "core/base/diagnostic.h"
+#include "core/base/estimate.h"
+#include "core/base/json_writer.h"
+#include "core/base/units.h"
 
 namespace orrery {
 namespace {
@@ -13,7 +17,7 @@ TEST(Printable, leaves_readable_text_alone) {
   }
 }
 
-TEST(Printable, shows_what_a_terminal_would_obey) {
+TEST(Printable, terminal_sequences_are_escaped) {
   EXPECT_EQ(printable("\x1b[2J\x07"), "\\x1b[2J\\x07");
   EXPECT_EQ(printable("a\nPASS\r\tb"), "a\\nPASS\\r\\tb");
   EXPECT_EQ(printable("\xc2\x9b"
@@ -29,7 +33,7 @@ TEST(Printable, later_lines_are_indented) {
 }
 
 // A name cannot end its line and begin another as if we had said it.
-TEST(Printable, a_diagnostic_cannot_be_forged) {
+TEST(Printable, diagnostic_cannot_be_forged) {
   const std::string text = to_text(Diagnostic{.code = "x",
                                               .place = {.file = "a\nb.yaml: error: forged"},
                                               .what = "bad name \x1b[2J\nerror: forged",
@@ -38,6 +42,30 @@ TEST(Printable, a_diagnostic_cannot_be_forged) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find("\nerror"), std::string::npos);
   EXPECT_EQ(text.find("\nb.yaml"), std::string::npos);
+}
+
+// What is not UTF-8 is shown byte by byte: overlong forms, bytes that continue nothing, and leads
+// beyond the last character.
+TEST(Printable, incomplete_characters_are_escaped) {
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");
+  EXPECT_EQ(printable("\x80"), "\\x80");
+  EXPECT_EQ(printable("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");
+  EXPECT_EQ(printable("\xe2(\xa1"), "\\xe2(\\xa1");
+}
+
+// NEL, both line breaks of Unicode, all that turns the direction of writing, and the mark that is
+// no character.
+TEST(Printable, control_characters_are_escaped) {
+  EXPECT_EQ(printable("\xc2\x80\xc2\x85\xc2\x9f\x7f"), "\\x80\\x85\\x9f\\x7f");
+  EXPECT_EQ(printable("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029");
+  EXPECT_EQ(printable("\xe2\x80\xaa\xe2\x80\xae"), "\\u202a\\u202e");
+  EXPECT_EQ(printable("\xe2\x81\xa6\xe2\x81\xa9"), "\\u2066\\u2069");
+  EXPECT_EQ(printable("\xe2\x80\x8e\xe2\x80\x8f\xef\xbb\xbf"), "\\u200e\\u200f\\ufeff");
+  EXPECT_EQ(printable("\xc2\xa0\xe2\x80\x93"), "\xc2\xa0\xe2\x80\x93") << "a blank and a dash";
+}
+
+TEST(Printable, line_breaks_are_escaped_except_the_last) {
+  EXPECT_EQ(printable_lines("a\nb\n\nc", "> "), "a\n> b\n> \n> c");
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/base/quantity.h"
 
 namespace orrery {
 namespace {
 
-TEST(Statistics, a_quantile_stands_between_its_neighbours) {
+TEST(Statistics, quantile_lies_between_its_neighbours) {
   const std::vector<double> v = {40, 10, 30, 20};
   EXPECT_EQ(quantile(v, 0), 10);
   EXPECT_EQ(quantile(v, 1), 40);
@@ -21,12 +23,12 @@ TEST(Statistics, a_quantile_stands_between_its_neighbours) {
   EXPECT_EQ(quantile(std::vector<double>{7}, 0.9), 7);
 }
 
-TEST(Statistics, a_constant_sample_has_one_quantile) {
+TEST(Statistics, constant_sample_has_one_quantile) {
   const std::vector<double> v(7, 0.1);
   for (const double q : {0.0, 0.1, 0.37, 0.5, 0.9, 1.0}) EXPECT_EQ(quantile(v, q), 0.1) << q;
 }
 
-TEST(Statistics, the_median_of_an_even_sample_is_half_the_sum_of_the_two_middle_ones) {
+TEST(Statistics, median_of_an_even_sample_is_the_mean_of_the_middle_two) {
   EXPECT_EQ(median(std::vector<double>{9, 1, 3, 4}), 3.5);
   EXPECT_EQ(median(std::vector<double>{9, 1, 3}), 3);
   EXPECT_EQ(median(std::vector<Seconds>{seconds(4), seconds(1)}), seconds(2.5));
@@ -41,10 +43,23 @@ TEST(Statistics, means_count_every_value_with_its_weight) {
   EXPECT_EQ(power.value_or(Watts()), watts(125));
 }
 
-TEST(Statistics, an_empty_sample_gives_zero) {
+TEST(Statistics, empty_sample_gives_zero) {
   EXPECT_EQ(quantile(std::vector<double>(), 0.5), 0);
   EXPECT_EQ(median(std::vector<Seconds>()), Seconds());
   EXPECT_EQ(mean(std::vector<double>()), 0);
+}
+
+TEST(Statistics, zero_weight_has_no_mean) {
+  WeightedMean<double> mean;
+  mean.add(5, 0);
+  EXPECT_EQ(mean.value_or(-1), -1);
+  mean.add(7, 0.5);
+  mean.add(1, 1.5);
+  EXPECT_DOUBLE_EQ(mean.value_or(-1), 2.5);
+  EXPECT_EQ(quantile(std::vector<double>{1, 2, 4}, 0.75, Between::higher), 4);
+  EXPECT_EQ(quantile(std::vector<double>{1, 2, 4}, 0.25, Between::lower), 1);
+  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{1, 2, 4}, 0.75), 3);
+  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{1, 2, 5}, 0.9, Between::mixed), 4.4);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr Word<Fruit> kFruitWords[] = {
     {Fruit::apple, "apple"}, {Fruit::pear, "pear", "poire"}, {Fruit::plum, "plum"}};
 constexpr WordTable<Fruit> words_of(Fruit) { return kFruitWords; }
 
-TEST(Words, AValueAndItsWordFindEachOther) {
+TEST(Words, values_and_words_round_trip) {
   for (const Fruit f : {Fruit::apple, Fruit::pear, Fruit::plum}) {
     EXPECT_EQ(from_word<Fruit>(word_of(f)), f);
     EXPECT_EQ(from_any_word<Fruit>(word_of(f)), f);
@@ -25,20 +25,20 @@ TEST(Words, AValueAndItsWordFindEachOther) {
   EXPECT_EQ(other_word_of(Fruit::plum), "plum");
 }
 
-TEST(Words, OnlyTheSecondSpellingNeedsToBeAskedFor) {
+TEST(Words, second_spelling_is_read_only_on_request) {
   EXPECT_EQ(from_word<Fruit>("poire"), std::nullopt);
   EXPECT_EQ(from_any_word<Fruit>("poire"), Fruit::pear);
   EXPECT_EQ(from_any_word<Fruit>("Pear"), std::nullopt);
   EXPECT_EQ(from_any_word<Fruit>(""), std::nullopt);
 }
 
-TEST(Words, AreListedInTheOrderOfTheEnumeration) {
+TEST(Words, words_are_listed_in_enumeration_order) {
   EXPECT_THAT(word_list<Fruit>(), ElementsAre("apple", "pear", "plum"));
   EXPECT_EQ(listed(word_list<Fruit>()), "apple, pear, plum");
 }
 
 // The same checks that stop a build.
-TEST(Words, ABadTableIsFoundOut) {
+TEST(Words, bad_tables_are_detected) {
   using Rows = std::vector<Word<Fruit>>;
   const auto fault = [](const Rows& rows) {
     return std::string(words_fault(std::span<const Word<Fruit>>(rows)));
@@ -50,11 +50,6 @@ TEST(Words, ABadTableIsFoundOut) {
   EXPECT_THAT(fault({{Fruit::apple, "a"}, {Fruit::pear, "a"}}), HasSubstr("two values"));
   EXPECT_THAT(fault({{Fruit::apple, "a", "b"}, {Fruit::pear, "b"}}), HasSubstr("two values"));
   EXPECT_THAT(fault({{Fruit::apple, "a"}, {Fruit::pear, "b", "a"}}), HasSubstr("two values"));
-}
-
-TEST(Words, AValueWithoutAnEnumeratorIsToldFromOneWith) {
-  EXPECT_TRUE(is_enumerator<Fruit::plum>());
-  EXPECT_FALSE(is_enumerator<static_cast<Fruit>(3)>());
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/catalog/embedded.h"
-#include "core/catalog/embedded_table.h"
-
 namespace orrery::catalog {
 namespace {
 
@@ -17,7 +14,7 @@ const Catalog& shipped() {
   return catalog;
 }
 
-TEST(Catalog, LoadsEveryTable) {
+TEST(Catalog, loads_every_table) {
   const Catalog& c = shipped();
   EXPECT_EQ(c.accelerators.size(), 40u);
   EXPECT_GE(c.nodes.size(), 29u);
@@ -33,7 +30,7 @@ TEST(Catalog, LoadsEveryTable) {
 }
 
 // DGX H100 user guide: 8 H100, 8 ports of 400 Gb/s, 10.2 kW.
-TEST(Catalog, UnitsAreConvertedOnce) {
+TEST(Catalog, units_are_converted_once) {
   const Node* node = shipped().node("dgx-h100");
   ASSERT_NE(node, nullptr);
   EXPECT_EQ(node->accelerators, 8);
@@ -48,7 +45,7 @@ TEST(Catalog, UnitsAreConvertedOnce) {
   EXPECT_DOUBLE_EQ(*shipped().switch_part("qm9700")->latency / nanoseconds(1), 150);
 }
 
-TEST(Catalog, ModelsAndRegionsAreFoundByAliasInAnyCase) {
+TEST(Catalog, models_and_regions_are_found_by_alias_in_any_case) {
   const Catalog& c = shipped();
   EXPECT_EQ(c.model("llama-3.3-70b"), c.model("llama-3-70b"));
   EXPECT_EQ(c.model("META-LLAMA/llama-3.1-70b"), c.model("llama-3-70b"));
@@ -57,7 +54,7 @@ TEST(Catalog, ModelsAndRegionsAreFoundByAliasInAnyCase) {
   EXPECT_EQ(c.node("DGX-H100"), nullptr);
 }
 
-TEST(Catalog, PartsThatLostInt8AndPartsThatSkipAStep) {
+TEST(Catalog, missing_and_skipped_dtypes_are_known) {
   const Catalog& c = shipped();
   EXPECT_LT(*c.accelerator("b300-sxm")->peak(Dtype::int8),
             *c.accelerator("b300-sxm")->peak(Dtype::bf16));
@@ -65,7 +62,7 @@ TEST(Catalog, PartsThatLostInt8AndPartsThatSkipAStep) {
       *c.accelerator("gb300")->peak(Dtype::fp4) / *c.accelerator("gb300")->peak(Dtype::fp8), 3);
 }
 
-TEST(Catalog, EnginesAndExportControlsAnswerTheRules) {
+TEST(Catalog, engines_and_export_controls_answer_the_rules) {
   const Catalog& c = shipped();
   EXPECT_EQ(c.engine("tgi")->status, EngineStatus::archived);
   EXPECT_EQ(c.engine("tgi")->status_since, "2026-03-21");
@@ -74,7 +71,7 @@ TEST(Catalog, EnginesAndExportControlsAnswerTheRules) {
   EXPECT_EQ(c.export_control("t4", "chn"), nullptr);
 }
 
-TEST(Catalog, FactsBecomeEstimatesByTheirConfidence) {
+TEST(Catalog, facts_become_estimates_by_their_confidence) {
   const Accelerator& h100 = *shipped().accelerator("h100-sxm");
   const Estimate watts_fact = fact(*h100.tdp / watts(1), h100.provenance);
   EXPECT_DOUBLE_EQ(watts_fact.low, 700 * (1 - kHighConfidenceWidth));
@@ -86,7 +83,7 @@ TEST(Catalog, FactsBecomeEstimatesByTheirConfidence) {
   EXPECT_DOUBLE_EQ(price.high, 40'000);
 }
 
-TEST(Catalog, ANamelessFileIsReported) {
+TEST(Catalog, missing_file_is_reported) {
   const auto loaded = load_catalog([](std::string_view path) -> Result<std::string> {
     return fail({.code = "file.missing", .place = {std::string(path), 0, 0}, .what = "absent"});
   });
@@ -94,58 +91,8 @@ TEST(Catalog, ANamelessFileIsReported) {
   EXPECT_EQ(loaded.error().size(), 27u) << "each table is reported, not the first alone";
 }
 
-TEST(Bill, CountsPowerAndPrice) {
-  Bill bill;
-  bill.lines.push_back({.section = "compute fabric",
-                        .item = "leaf switch",
-                        .part_id = "qm9700",
-                        .count = 32,
-                        .unit_price = PriceRange{usd(25'000), usd(45'000)},
-                        .unit_power = watts(747),
-                        .reference = "switches/qm9700"});
-  bill.lines.push_back({.section = "compute fabric",
-                        .item = "cable",
-                        .part_id = "",
-                        .count = 10,
-                        .unit_price = std::nullopt,
-                        .unit_power = watts(0),
-                        .reference = ""});
-  EXPECT_EQ(bill.count("compute fabric", "leaf switch"), 32);
-  EXPECT_EQ(bill.count("storage", "leaf switch"), 0);
-  EXPECT_DOUBLE_EQ(bill.power() / watts(1), 32 * 747);
-  EXPECT_DOUBLE_EQ(bill.price().high / usd(1), 1'440'000);
-  EXPECT_EQ(bill.unpriced(), std::vector<std::string>{"compute fabric: cable"});
-}
-
-TEST(Dtype, NamesRoundTrip) {
-  for (int i = 0; i < kDtypeCount; ++i) {
-    const auto d = static_cast<Dtype>(i);
-    EXPECT_EQ(from_word<Dtype>(to_text(d)), d);
-  }
-  EXPECT_EQ(from_word<Dtype>("BF16"), std::nullopt);
-  EXPECT_DOUBLE_EQ(bytes_per_element(Dtype::fp4), 0.5);
-}
-
-TEST(Embedded, FilesAreSortedAndFound) {
-  EXPECT_TRUE(embedded_file("catalog/nodes.csv"));
-  EXPECT_FALSE(embedded_file("catalog/nodes"));
-}
-
-TEST(Embedded, ATableIsReadOrTheFileNamed) {
-  const auto table = embedded_table("catalog/nodes.csv");
-  ASSERT_TRUE(table.has_value());
-  EXPECT_EQ(table->file(), "catalog/nodes.csv");
-  EXPECT_TRUE(table->column("id").has_value());
-  EXPECT_EQ(embedded_text("catalog/nodes.csv").value(), embedded_file("catalog/nodes.csv"));
-  const auto absent = embedded_table("catalog/nodes");
-  ASSERT_FALSE(absent.has_value());
-  EXPECT_EQ(absent.error().front().code, "data.missing");
-  EXPECT_EQ(absent.error().front().place.file, "catalog/nodes");
-  EXPECT_FALSE(embedded_text("catalog/nodes").has_value());
-}
-
 // Written in percent, kept as a fraction: 0.44 % a year is what the makers' fleets report.
-TEST(Catalog, FailureRatesOfDrivesAreFractions) {
+TEST(Catalog, failure_rates_of_drives_are_fractions) {
   const StorageDevice* drive = shipped().storage_device("tlc-gen4");
   ASSERT_NE(drive, nullptr);
   ASSERT_TRUE(drive->annual_failure_rate.has_value());

@@ -60,7 +60,7 @@ Diagnostics faults_of(const BadRow& bad, int& line) {
 
 class RefusedRow : public testing::TestWithParam<BadRow> {};
 
-TEST_P(RefusedRow, NamesTheFaultAndTheLine) {
+TEST_P(RefusedRow, names_the_fault_and_the_line) {
   const BadRow& bad = GetParam();
   int line = 0;
   const Diagnostics faults = faults_of(bad, line);
@@ -168,14 +168,14 @@ constexpr BadRow kBadRows[] = {
 INSTANTIATE_TEST_SUITE_P(Traps, RefusedRow, testing::ValuesIn(kBadRows),
                          [](const auto& row) { return "Row" + std::to_string(row.index); });
 
-TEST(Checks, ShippedCatalogPasses) {
+TEST(Checks, shipped_catalog_passes) {
   const auto loaded = load_embedded_catalog();
   ASSERT_TRUE(loaded) << to_text(loaded.error());
   EXPECT_THAT(check_catalog(*loaded), IsEmpty());
 }
 
 // The tables without a struct owe the same columns as the rest.
-TEST(Checks, EveryTableCarriesIdSourceDateBasisAndConfidence) {
+TEST(Checks, every_table_carries_id_source_date_basis_and_confidence) {
   int tables = 0;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with("catalog/") || !file.path.ends_with(".csv")) continue;

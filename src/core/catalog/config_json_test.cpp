@@ -3,17 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
+#include "core/catalog/bill.h"
 #include "core/catalog/catalog.h"
+#include "core/catalog/model_shape.h"
 
 namespace orrery::catalog {
 namespace {
 
 using testing::Contains;
-using testing::Field;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 ModelShape shape_of(std::string_view text) {
@@ -30,7 +37,7 @@ std::vector<std::string> codes_of(std::string_view text) {
   return codes;
 }
 
-TEST(ConfigJson, DenseWithGroupedQueries) {
+TEST(ConfigJson, dense_with_grouped_queries) {
   const ModelShape m = shape_of(R"({"model_type": "llama", "hidden_act": "silu",
       "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
       "num_hidden_layers": 32, "num_key_value_heads": 8, "tie_word_embeddings": false,
@@ -45,7 +52,7 @@ TEST(ConfigJson, DenseWithGroupedQueries) {
   EXPECT_FALSE(m.is_moe());
 }
 
-TEST(ConfigJson, LatentAttentionWithSharedExperts) {
+TEST(ConfigJson, latent_attention_with_shared_experts) {
   const ModelShape m = shape_of(R"({"model_type": "deepseek_v3", "hidden_act": "silu",
       "first_k_dense_replace": 3, "hidden_size": 7168, "intermediate_size": 18432,
       "kv_lora_rank": 512, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
@@ -64,7 +71,7 @@ TEST(ConfigJson, LatentAttentionWithSharedExperts) {
   EXPECT_EQ(m.mtp_layers, 1);
 }
 
-TEST(ConfigJson, SlidingWindowByLayerTypesInATextConfig) {
+TEST(ConfigJson, sliding_window_by_layer_types_in_a_text_config) {
   const ModelShape m = shape_of(R"({"tie_word_embeddings": true, "text_config": {
       "model_type": "gpt_oss", "hidden_act": "silu", "hidden_size": 2880, "head_dim": 64,
       "intermediate_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8,
@@ -85,19 +92,19 @@ ModelShape small_with(const std::string& more) {
   return shape_of("{" + std::string(kSmall) + ", " + more + "}");
 }
 
-TEST(ConfigJson, DefaultsThatTheLibraryDocuments) {
+TEST(ConfigJson, defaults_that_the_library_documents) {
   const ModelShape m = small_with(R"("intermediate_size": 256)");
   EXPECT_EQ(m.kv_heads, 4);
   EXPECT_EQ(m.head_dim, 16);
 }
 
-TEST(ConfigJson, AWindowThatIsSwitchedOffIsNone) {
+TEST(ConfigJson, disabled_window_is_ignored) {
   const ModelShape m = small_with(
       R"("intermediate_size": 256, "sliding_window": 32768, "use_sliding_window": false)");
   EXPECT_EQ(m.sliding_window, 0);
 }
 
-TEST(ConfigJson, AlternatingExpertLayersKeepTheirCount) {
+TEST(ConfigJson, alternating_expert_layers_keep_their_count) {
   const ModelShape m = small_with(R"("intermediate_size": 256, "num_experts": 8,
       "num_experts_per_tok": 2, "moe_intermediate_size": 32, "decoder_sparse_step": 2,
       "shared_expert_intermediate_size": 48)");
@@ -106,7 +113,7 @@ TEST(ConfigJson, AlternatingExpertLayersKeepTheirCount) {
   EXPECT_EQ(m.shared_expert_ffn, 48);
 }
 
-TEST(ConfigJson, HybridsAreRecognised) {
+TEST(ConfigJson, hybrids_are_recognised) {
   EXPECT_EQ(
       small_with(R"("intermediate_size": 9, "hybrid_override_pattern": "M-*M")").state_space_layers,
       2);
@@ -116,20 +123,20 @@ TEST(ConfigJson, HybridsAreRecognised) {
             3);
 }
 
-TEST(ConfigJson, PythonsInfinityIsNoSyntaxError) {
+TEST(ConfigJson, python_infinity_is_not_a_syntax_error) {
   EXPECT_EQ(small_with(R"("intermediate_size": 9, "time_step_limit": [0.0, Infinity, -Infinity],
       "x": NaN, "y": "Infinity")")
                 .layers,
             4);
 }
 
-TEST(ConfigJson, EveryMissingFieldIsNamedAtOnce) {
+TEST(ConfigJson, every_missing_field_is_named_at_once) {
   const std::vector<std::string> codes = codes_of(R"({"model_type": "novel"})");
   // layers, hidden, vocab, activation, heads and MLP width.
   EXPECT_EQ(std::ranges::count(codes, "config.missing"), 6);
 }
 
-TEST(ConfigJson, AbsurdValuesAreRefused) {
+TEST(ConfigJson, absurd_values_are_refused) {
   const auto one = [](const std::string& more) {
     return codes_of("{" + std::string(kSmall) + R"(, "intermediate_size": 256, )" + more + "}");
   };
@@ -152,8 +159,7 @@ TEST(ConfigJson, AbsurdValuesAreRefused) {
               Contains("config.layers-differ"));
 }
 
-TEST(ConfigJson, HostileFilesGiveOneClearError) {
-  using testing::ElementsAre;
+TEST(ConfigJson, hostile_files_give_one_clear_error) {
   EXPECT_THAT(codes_of(std::string(200'000, '[')), ElementsAre("config.depth"));
   EXPECT_THAT(codes_of(std::string(kConfigBytesMax + 1, ' ')), ElementsAre("config.size"));
   EXPECT_THAT(codes_of("{\"a\": \"\xff\xfe\"}"), ElementsAre("config.json"));
@@ -162,7 +168,7 @@ TEST(ConfigJson, HostileFilesGiveOneClearError) {
   EXPECT_THAT(codes_of("{\"a\": 1e999999}"), Contains("config.json"));
 }
 
-TEST(ConfigJson, SyntaxErrorsHaveAPlace) {
+TEST(ConfigJson, syntax_errors_have_a_place) {
   const auto model = model_from_config_json("{\n  \"a\": ,\n}", "my.json");
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().front().place, (Place{"my.json", 2, 8}));
@@ -208,7 +214,7 @@ void expect_same_shape(const ModelShape& read, const ModelShape& row) {
 }
 
 // Published files, read from beside the checkout where they are; they are not ours to carry.
-TEST(ConfigJson, PublishedFilesAgreeWithTheCatalog) {
+TEST(ConfigJson, published_files_agree_with_the_catalog) {
   const std::filesystem::path folder =
       std::filesystem::path(ORRERY_SOURCE_DIR) / "../shared/thirdparty/model_configs";
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no published config.json files here";
@@ -233,6 +239,105 @@ TEST(ConfigJson, PublishedFilesAgreeWithTheCatalog) {
   }
   EXPECT_GE(compared, 40);
   EXPECT_LE(refused, 11);
+}
+
+std::vector<std::string> limits_said(const std::string& more) {
+  const auto model = model_from_config_json(
+      R"({"model_type": "llama", "hidden_size": 960, "num_attention_heads": 12,
+          "num_hidden_layers": 8, "vocab_size": 1000, "intermediate_size": 2560, )" +
+          more + "}",
+      "m");
+  std::vector<std::string> said;
+  if (model) return said;
+  for (const Diagnostic& d : model.error()) said.push_back(d.what);
+  return said;
+}
+
+TEST(ConfigJson, values_beyond_any_model_are_refused) {
+  struct Limit {
+    const char* key;
+    const char* most;
+    const char* more;
+    const char* said;
+  };
+  constexpr std::array kLimits = {
+      Limit{"num_hidden_layers", "2000", "2001", "1 to 2,000"},
+      Limit{"num_nextn_predict_layers", "2000", "2001", "0 to 2,000"},
+      Limit{"vocab_size", "100000000", "100000001", "1 to 100,000,000"},
+      Limit{"head_dim", "4000000", "4000001", "1 to 4,000,000"},
+      Limit{"sliding_window", "1000000000", "1000000001", "0 to 1,000,000,000"},
+      Limit{"intermediate_size", "4000000", "4000001", "1 to 4,000,000"},
+  };
+  for (const Limit& l : kLimits) {
+    const std::string key = "\"" + std::string(l.key) + "\": ";
+    EXPECT_THAT(limits_said(key + l.most), IsEmpty()) << l.key;
+    const auto said = limits_said(key + l.more);
+    ASSERT_FALSE(said.empty()) << l.key;
+    EXPECT_EQ(said[0], "'" + std::string(l.key) + "' is outside " + l.said);
+  }
+  EXPECT_THAT(limits_said(R"("num_attention_heads": 8192, "head_dim": 1)"), IsEmpty());
+  EXPECT_THAT(limits_said(R"("num_attention_heads": 8193, "head_dim": 1)"),
+              ElementsAre("'num_attention_heads' is outside 1 to 8,192"));
+  EXPECT_THAT(limits_said(R"("num_experts": 100000, "num_experts_per_tok": 1)"), IsEmpty());
+  EXPECT_THAT(limits_said(R"("num_experts": 100001)"),
+              ElementsAre("'n_routed_experts' is outside 0 to 100,000"));
+  EXPECT_THAT(limits_said(R"("num_key_value_heads": 0)"),
+              ElementsAre("'num_key_value_heads' is outside 1 to 8,192"));
+  EXPECT_THAT(limits_said(R"("num_key_value_heads": 1)"), IsEmpty());
+  EXPECT_THAT(limits_said(R"("num_key_value_heads": 2.0)"),
+              ElementsAre(HasSubstr("'num_key_value_heads'")));
+  EXPECT_THAT(limits_said(R"("tie_word_embeddings": "yes")"),
+              ElementsAre(HasSubstr("tie_word_embeddings")));
+}
+
+TEST(ConfigJson, nesting_is_limited_to_64) {
+  const auto nested = [](std::size_t depth) {  // the object itself is one level
+    return model_from_config_json(
+        "{\n  \"a\": " + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}", "m");
+  };
+  EXPECT_NE(nested(64).error().front().code, "config.depth");
+  const auto deep = nested(66);
+  ASSERT_EQ(deep.error().size(), 1U);
+  EXPECT_EQ(deep.error()[0].code, "config.depth");
+  EXPECT_EQ(deep.error()[0].place, (Place{"m", 2, 71}))
+      << "7 before the brackets, the 64th of them";
+  EXPECT_EQ(nested(65).error().front().code, "config.depth");
+  std::string beside = "{\"a\": ";
+  for (int i = 0; i < 70; ++i) beside += "[],";
+  EXPECT_NE(model_from_config_json(beside, "m").error().front().code, "config.depth");
+  std::string quoted = "{\"a\": \"\\\"" + std::string(70, '[') + "\"}";
+  EXPECT_EQ(model_from_config_json(quoted, "m").error().front().code, "config.missing");
+}
+
+TEST(ConfigJson, files_are_limited_to_4_mib) {
+  const auto more = model_from_config_json(std::string(4'194'305, ' '), "m");
+  EXPECT_EQ(more.error().front().code, "config.size");
+  EXPECT_EQ(more.error().front().place, (Place{"m", 0, 0}));
+}
+
+TEST(ConfigJson, python_constants_are_accepted) {
+  EXPECT_THAT(limits_said(R"("a": [Infinity, -Infinity, NaN], "head_dim": NaN)"), IsEmpty());
+  EXPECT_THAT(limits_said(R"("a": "\"NaN", "tie_word_embeddings": Infinity)"), IsEmpty());
+  const auto bad = model_from_config_json("{\"a\": Inf}", "m");
+  EXPECT_EQ(bad.error().front().code, "config.json");
+  EXPECT_EQ(bad.error().front().place.line, 1);
+}
+
+// One layer in one has attention: none is a scan.
+TEST(ConfigJson, attention_period_of_one_has_no_scan) {
+  const auto read = [](const std::string& period) {
+    return model_from_config_json(
+        R"({"model_type": "jamba", "hidden_act": "silu", "hidden_size": 960,
+            "num_attention_heads": 12, "num_hidden_layers": 8, "vocab_size": 1000,
+            "intermediate_size": 2560, "attn_layer_period": )" +
+            period + "}",
+        "m");
+  };
+  const auto one = read("1");
+  ASSERT_TRUE(one) << to_text(one.error());
+  EXPECT_EQ(one->state_space_layers, 0);
+  const auto none = read("0");
+  EXPECT_TRUE(!none || none->state_space_layers == 0);
 }
 
 }  // namespace

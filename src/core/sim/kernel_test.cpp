@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/sim/trace.h"
+
 namespace orrery::sim {
 namespace {
 
@@ -20,21 +22,21 @@ struct Recorder : EventHandler {
   void on_event(Kernel&, std::uint32_t, std::uint64_t data) override { seen.push_back(data); }
 };
 
-TEST(SimTime, RoundsToTheNanosecond) {
+TEST(SimTime, rounds_to_the_nanosecond) {
   EXPECT_EQ(SimTime::from(microseconds(1)).ns(), 1'000);
   EXPECT_EQ(SimTime::from(Seconds(2.6e-9)).ns(), 3);
   EXPECT_EQ(SimTime::from(Seconds(-1)).ns(), 0);
   EXPECT_DOUBLE_EQ(at(2'500'000'000).seconds().base(), 2.5);
 }
 
-TEST(SimTime, AYearAndACenturyAreInRange) {
+TEST(SimTime, years_and_centuries_are_in_range) {
   EXPECT_EQ(SimTime::from(years(1)).ns(), 31'536'000'000'000'000);
   const SimTime later = SimTime::from(years(100)) + at(1);
   EXPECT_EQ((later - SimTime::from(years(100))).ns(), 1);
   EXPECT_DOUBLE_EQ(later.seconds().base(), years(100).base());
 }
 
-TEST(SimTime, BeyondTheRangeIsNeverAndNeverStays) {
+TEST(SimTime, beyond_the_range_is_never_and_never_stays) {
   EXPECT_FALSE(SimTime::from(years(290)).is_never());
   EXPECT_TRUE(SimTime::from(years(300)).is_never());
   EXPECT_TRUE((SimTime::never() + at(1)).is_never());
@@ -45,12 +47,12 @@ TEST(SimTime, BeyondTheRangeIsNeverAndNeverStays) {
   EXPECT_TRUE(SimTime::never().after(seconds(1)).is_never());
 }
 
-TEST(SimTimeDeathTest, ASumPastTheRangeAndASpanBackwardsAreFaults) {
+TEST(SimTimeDeathTest, overflow_and_negative_spans_are_faults) {
   EXPECT_DEBUG_DEATH(SimTime::from(years(200)) + SimTime::from(years(200)), "never");
   EXPECT_DEBUG_DEATH(at(1) - at(2), "b <= a");
 }
 
-TEST(Kernel, TiesGoByRankThenByOrderOfScheduling) {
+TEST(Kernel, ties_go_by_rank_then_by_order_of_scheduling) {
   Kernel k;
   Recorder r;
   k.schedule(at(5), EventRank::settle, r, 0, 4);
@@ -63,7 +65,7 @@ TEST(Kernel, TiesGoByRankThenByOrderOfScheduling) {
   EXPECT_EQ(k.now(), at(5));
 }
 
-TEST(Kernel, AnEventOfThisInstantRunsBeforeHigherRanks) {
+TEST(Kernel, event_of_this_instant_runs_before_higher_ranks) {
   struct Chain : EventHandler {
     std::vector<std::uint64_t> seen;
     void on_event(Kernel& k, std::uint32_t, std::uint64_t data) override {
@@ -78,7 +80,7 @@ TEST(Kernel, AnEventOfThisInstantRunsBeforeHigherRanks) {
   EXPECT_EQ(chain.seen, (std::vector<std::uint64_t>{0, 1, 2}));
 }
 
-TEST(Kernel, CancelledTimersNeverFire) {
+TEST(Kernel, cancelled_timers_never_fire) {
   Kernel k;
   Recorder r;
   std::vector<TimerId> timers;
@@ -96,7 +98,7 @@ TEST(Kernel, CancelledTimersNeverFire) {
   k.cancel(timers[0]);  // fired long ago, its slot free: nothing
 }
 
-TEST(Kernel, AReusedSlotIsAnotherTimer) {
+TEST(Kernel, reused_slot_is_a_new_timer) {
   Kernel k;
   Recorder r;
   const TimerId first = k.schedule(at(1), EventRank::start, r, 0, 1);
@@ -108,7 +110,7 @@ TEST(Kernel, AReusedSlotIsAnotherTimer) {
   EXPECT_EQ(r.seen, (std::vector<std::uint64_t>{2}));
 }
 
-TEST(Kernel, RunStopsAtTheLimit) {
+TEST(Kernel, run_stops_at_the_limit) {
   Kernel k;
   Recorder r;
   k.schedule(at(10), EventRank::start, r, 0, 1);
@@ -118,7 +120,7 @@ TEST(Kernel, RunStopsAtTheLimit) {
   EXPECT_EQ(k.run(), 1u);
 }
 
-TEST(Kernel, WithALimitTheClockEndsThereAndNeverGoesBack) {
+TEST(Kernel, clock_stops_at_the_limit) {
   Kernel k;
   Recorder r;
   k.schedule(at(10), EventRank::start, r, 0, 1);
@@ -130,7 +132,7 @@ TEST(Kernel, WithALimitTheClockEndsThereAndNeverGoesBack) {
 
 // One timer a day for three years, each scheduled by the one before: the clock keeps the
 // nanosecond.
-TEST(Kernel, YearsOfSimulatedTime) {
+TEST(Kernel, years_of_simulated_time) {
   struct Daily : EventHandler {
     int left = 3 * 365;
     void on_event(Kernel& k, std::uint32_t, std::uint64_t) override {
@@ -144,7 +146,7 @@ TEST(Kernel, YearsOfSimulatedTime) {
   EXPECT_EQ(k.now().ns(), 1094 * (86'400'000'000'000 + 1));
 }
 
-TEST(Kernel, AnEventAtNeverStaysPendingAndTheClockStaysWhereItWas) {
+TEST(Kernel, event_at_never_stays_pending) {
   Kernel k;
   Recorder r;
   k.schedule(SimTime::from(years(1000)), EventRank::start, r, 0, 2);
@@ -162,7 +164,7 @@ struct Doer : EventHandler {
   void on_event(Kernel& k, std::uint32_t, std::uint64_t data) override { act(k, data); }
 };
 
-TEST(Kernel, AHandlerMayCancelAnotherEventOfItsInstant) {
+TEST(Kernel, handler_may_cancel_another_event_of_its_instant) {
   Kernel k;
   Recorder r;
   TimerId victim, later;
@@ -178,7 +180,7 @@ TEST(Kernel, AHandlerMayCancelAnotherEventOfItsInstant) {
   EXPECT_EQ(r.seen, (std::vector<std::uint64_t>{3}));
 }
 
-TEST(Kernel, ATimerHasFiredWhenItsHandlerRuns) {
+TEST(Kernel, timer_has_fired_when_its_handler_runs) {
   Kernel k;
   TimerId self, successor;
   int runs = 0;
@@ -193,7 +195,7 @@ TEST(Kernel, ATimerHasFiredWhenItsHandlerRuns) {
   EXPECT_EQ(k.run(), 2u);
 }
 
-TEST(Kernel, NowIsBehindItsEqualsAndAPastTimeIsNow) {
+TEST(Kernel, now_is_behind_its_equals_and_a_past_time_is_now) {
   Kernel k;
   std::vector<std::uint64_t> seen;
   Doer doer([&](Kernel& kernel, std::uint64_t data) {
@@ -210,7 +212,7 @@ TEST(Kernel, NowIsBehindItsEqualsAndAPastTimeIsNow) {
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
 }
 
-TEST(Kernel, AHandlerThatFailsStopsTheRunAndNothingIsLost) {
+TEST(Kernel, failing_handler_stops_the_run_without_losing_events) {
   Kernel k;
   Recorder r;
   std::string failure;
@@ -230,7 +232,7 @@ TEST(Kernel, AHandlerThatFailsStopsTheRunAndNothingIsLost) {
   EXPECT_EQ(r.seen, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
-TEST(Kernel, AnExceptionLeavesTheKernelAsStopDoes) {
+TEST(Kernel, exception_leaves_the_kernel_stopped) {
   Kernel k;
   Recorder r;
   Doer exhausted([](Kernel&, std::uint64_t) { std::ignore = std::string().at(1); });
@@ -249,7 +251,7 @@ struct Mortal final : Recorder {
   Kernel& kernel;
 };
 
-TEST(Kernel, AHandlerThatDiesTakesItsTimersAlong) {
+TEST(Kernel, destroyed_handler_takes_its_timers_along) {
   Kernel k;
   Recorder other;
   auto mortal = std::make_unique<Mortal>(k);
@@ -264,7 +266,7 @@ TEST(Kernel, AHandlerThatDiesTakesItsTimersAlong) {
   EXPECT_EQ(k.pending(), 0u);
 }
 
-TEST(Kernel, AHandlerMayDieInItsOwnEvent) {
+TEST(Kernel, handler_may_be_destroyed_in_its_own_event) {
   struct Once final : EventHandler {
     explicit Once(Kernel& k) : kernel(k) {}
     ~Once() { kernel.forget(*this); }
@@ -279,7 +281,7 @@ TEST(Kernel, AHandlerMayDieInItsOwnEvent) {
 }
 
 // A random mix of scheduling and cancelling comes out in the order of a plain sort.
-TEST(Kernel, MatchesASortedList) {
+TEST(Kernel, matches_a_sorted_list) {
   RandomStream random(7, "kernel-test");
   Kernel k;
   Recorder r;
@@ -307,14 +309,14 @@ TEST(Kernel, MatchesASortedList) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(r.seen[i], expected[i].id);
 }
 
-TEST(Kernel, StreamsDependOnSeedAndNameOnly) {
+TEST(Kernel, streams_depend_on_seed_and_name_only) {
   Kernel a(1), b(1), c(2);
   EXPECT_EQ(a.stream("x").next(), b.stream("x").next());
   EXPECT_NE(a.stream("x").next(), c.stream("x").next());
   EXPECT_NE(a.stream("x").next(), a.stream("y").next());
 }
 
-TEST(Kernel, TraceGetsTheClock) {
+TEST(Kernel, trace_gets_the_clock) {
   struct Sink : TraceSink {
     std::vector<std::string> lines;
     void record(const TraceRecord& t) override {
@@ -330,6 +332,127 @@ TEST(Kernel, TraceGetsTheClock) {
   k.schedule(at(3), EventRank::control, marker);
   k.run();
   EXPECT_EQ(sink.lines, (std::vector<std::string>{"3 mark"}));
+}
+
+struct Counting : EventHandler {
+  int calls = 0;
+  void on_event(Kernel&, std::uint32_t, std::uint64_t) override { ++calls; }
+};
+
+TEST(Kernel, step_returns_whether_an_event_ran) {
+  Kernel kernel;
+  Counting handler;
+  EXPECT_FALSE(kernel.step());
+  kernel.schedule(SimTime::nanoseconds(5), EventRank::start, handler);
+  kernel.schedule(SimTime::nanoseconds(7), EventRank::start, handler);
+  EXPECT_TRUE(kernel.step());
+  EXPECT_EQ(kernel.now().ns(), 5);
+  EXPECT_EQ(handler.calls, 1);
+  EXPECT_TRUE(kernel.step());
+  EXPECT_FALSE(kernel.step());
+  EXPECT_EQ(kernel.events_run(), 2U);
+}
+
+TEST(Kernel, unknown_timers_are_not_pending) {
+  Kernel kernel;
+  Counting handler;
+  EXPECT_FALSE(kernel.is_pending(TimerId{}));
+  EXPECT_FALSE(kernel.is_pending({.slot = 0, .generation = 0})) << "there is no timer yet";
+  const TimerId timer = kernel.schedule(SimTime::nanoseconds(5), EventRank::start, handler);
+  EXPECT_TRUE(kernel.is_pending(timer));
+  EXPECT_FALSE(kernel.is_pending({.slot = timer.slot, .generation = timer.generation + 1}));
+  EXPECT_FALSE(kernel.is_pending({.slot = timer.slot + 1, .generation = 0}));
+  kernel.cancel({.slot = timer.slot + 1, .generation = 0});
+  kernel.cancel(TimerId{});
+  EXPECT_EQ(kernel.pending(), 1U);
+}
+
+// A handler whose timers have all fired has none that could be cancelled.
+TEST(Kernel, forgetting_an_idle_handler_changes_nothing) {
+  Kernel kernel;
+  Counting gone, stays;
+  kernel.schedule(SimTime::nanoseconds(5), EventRank::start, gone);
+  kernel.run();
+  kernel.forget(gone);
+  EXPECT_EQ(kernel.pending(), 0U);
+  kernel.schedule(SimTime::nanoseconds(6), EventRank::start, stays);
+  kernel.schedule(SimTime::nanoseconds(7), EventRank::start, gone);
+  EXPECT_EQ(kernel.pending(), 2U);
+  kernel.forget(gone);
+  EXPECT_EQ(kernel.pending(), 1U);
+  EXPECT_EQ(kernel.run(), 1U);
+  EXPECT_EQ(stays.calls, 1);
+  EXPECT_EQ(gone.calls, 1);
+}
+
+// More than 64 cancelled, and more than half: the rest still fires, in order.
+TEST(Kernel, mass_cancellation_keeps_the_order) {
+  Kernel kernel;
+  struct Noting : EventHandler {
+    std::vector<std::uint64_t> seen;
+    void on_event(Kernel&, std::uint32_t, std::uint64_t data) override { seen.push_back(data); }
+  } handler;
+  std::vector<TimerId> timers;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    timers.push_back(kernel.schedule(SimTime::nanoseconds(static_cast<std::int64_t>(997 * i % 200)),
+                                     EventRank::start, handler, 0, 997 * i % 200));
+  }
+  for (std::size_t i = 0; i < 200; ++i) {
+    if (i % 4 != 0) kernel.cancel(timers[i]);
+  }
+  EXPECT_EQ(kernel.pending(), 50U);
+  EXPECT_EQ(kernel.run(), 50U);
+  ASSERT_EQ(handler.seen.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(handler.seen));
+  EXPECT_EQ(kernel.pending(), 0U);
+}
+
+struct Heard : EventHandler {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> all;
+  void on_event(Kernel&, std::uint32_t kind, std::uint64_t data) override {
+    all.emplace_back(kind, data);
+  }
+};
+
+TEST(Kernel, event_carries_its_kind_and_data) {
+  Kernel kernel;
+  Heard heard;
+  kernel.schedule(SimTime::nanoseconds(1), EventRank::start, heard);
+  kernel.schedule(SimTime::nanoseconds(2), EventRank::start, heard, 7);
+  kernel.schedule(SimTime::nanoseconds(3), EventRank::start, heard, 8, 9);
+  EXPECT_EQ(kernel.run(), 3U);
+  EXPECT_EQ(heard.all, (decltype(heard.all){{0, 0}, {7, 0}, {8, 9}}));
+}
+
+struct Written : TraceSink {
+  struct Line {
+    std::int64_t ns;
+    TraceKind kind;
+    std::string track, name;
+    double value;
+    bool operator==(const Line&) const = default;
+  };
+  std::vector<Line> lines;
+  void record(const TraceRecord& r) override {
+    lines.push_back({r.time.ns(), r.kind, std::string(r.track), std::string(r.name), r.value});
+  }
+};
+
+TEST(Kernel, trace_records_reach_the_sink_with_their_time) {
+  Written sink;
+  Kernel kernel(1, &sink);
+  kernel.run(SimTime::nanoseconds(40));
+  kernel.trace(TraceKind::begin, "job 7", "step");
+  kernel.trace(TraceKind::value, "node 2", "load", 0.25);
+  EXPECT_EQ(sink.lines,
+            (std::vector<Written::Line>{{40, TraceKind::begin, "job 7", "step", 0},
+                                        {40, TraceKind::value, "node 2", "load", 0.25}}));
+  const Kernel silent;
+  silent.trace(TraceKind::begin, "job 7", "step");
+  EXPECT_EQ(sink.lines.size(), 2U);
+  EXPECT_EQ(silent.seed(), 1U);
+  EXPECT_EQ(silent.events_run(), 0U);
+  EXPECT_EQ(silent.now().ns(), 0);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "core/workload/adapters.h"
+#include "core/workload/model_math.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -65,7 +68,7 @@ TEST(Operation, attention_reads_queries_and_keys_once_and_no_key_beyond_its_wind
   EXPECT_DOUBLE_EQ(bytes_of(a).base(), 2 * once);
 }
 
-TEST(Operation, a_product_reads_both_operands_and_writes_sixteen_bits) {
+TEST(Operation, product_reads_both_operands_and_writes_sixteen_bits) {
   const auto bytes = [](catalog::Dtype dtype) {
     return bytes_of(Gemm{.m = 5, .n = 7, .k = 11, .dtype = dtype, .groups = 3}).base();
   };
@@ -75,6 +78,14 @@ TEST(Operation, a_product_reads_both_operands_and_writes_sixteen_bits) {
   const MemoryPass pass{.read = Bytes(3), .written = Bytes(4)};
   EXPECT_EQ(bytes_of(pass), Bytes(7));
   EXPECT_EQ(flops_of(pass), Flops(0));
+}
+
+TEST(Operation, stored_weight_width_changes_gemm_bytes) {
+  EXPECT_EQ((Gemm{.stored = 0.5}).weight_bytes(), 0.5);
+  // Weights in half a byte multiplied in sixteen bits: 3 x 5 x 2 + 0.5 x 5 x 7 + 3 x 7 x 2.
+  EXPECT_EQ(bytes_of(Gemm{.m = 3, .n = 7, .k = 5, .stored = 0.5}), Bytes(30 + 17.5 + 42));
+  EXPECT_EQ(bytes_of(Gemm{.m = 3, .n = 7, .k = 5, .dtype = catalog::Dtype::fp32}),
+            Bytes(4 * (15 + 35 + 21)));
 }
 
 }  // namespace

@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/gpu_ledger.h"
+#include "layers/cluster/rack_meters.h"
+
 namespace orrery::cluster {
 namespace {
 
+using sim::SimTime;
+
 sim::SimTime at(Seconds s) { return sim::SimTime::from(s); }
 
-TEST(FairUse, who_used_less_of_its_share_comes_first_and_use_fades) {
+TEST(FairUse, lower_usage_comes_first_and_usage_fades) {
   FairUse fair;
   const std::size_t a = fair.add_user({.account = "a", .user = "x"});
   const std::size_t b = fair.add_user({.account = "b", .user = "y"});
@@ -37,6 +43,21 @@ TEST(FairUse, classic_factors_follow_what_was_used) {
     EXPECT_NEAR(fair.factor(a), 0.353553390593274, 1e-12);
     EXPECT_NEAR(fair.factor(b), 0.707106781186548, 1e-12);
   }
+}
+
+// Half is left after a week: 100 GPU-seconds of then are as much as 50 of now.
+TEST(FairUse, usage_halves_in_a_week) {
+  FairUse use(catalog::FairShareBy::classic);
+  const std::size_t early = use.add_user({.account = "a", .user = "u"});
+  const std::size_t late = use.add_user({.account = "b", .user = "v"});
+  EXPECT_EQ(use.factor(early), 1);
+  use.add_use(early, 100);
+  use.settle(at_s(7 * 86'400));
+  use.add_use(late, 50);
+  use.settle(at_s(7 * 86'400));
+  // Each has used half and owns half: 2^-1.
+  EXPECT_DOUBLE_EQ(use.factor(early), 0.5);
+  EXPECT_DOUBLE_EQ(use.factor(late), 0.5);
 }
 
 }  // namespace

@@ -4,16 +4,17 @@
 
 #include <numeric>
 
+#include "layers/cluster/cause.h"
+#include "layers/cluster/cluster_fixture.h"
+
 namespace orrery::cluster {
 namespace {
 
-sim::SimTime ledger_s(std::int64_t s) { return sim::SimTime::nanoseconds(s * 1'000'000'000); }
-
 TEST(GpuLedger, every_second_is_under_one_cause) {
   GpuLedger book(16);
-  book.move(ledger_s(10), Cause::idle, Cause::start, 8);
-  book.move(ledger_s(12), Cause::start, Cause::productive, 8);
-  book.settle(ledger_s(100));
+  book.move(at_s(10), Cause::idle, Cause::start, 8);
+  book.move(at_s(12), Cause::start, Cause::productive, 8);
+  book.settle(at_s(100));
   book.correct(Cause::productive, Cause::lost, GpuTime{8} * 3'000'000'000);
   const auto whole = whole_seconds(book.booked(), 1);
   EXPECT_EQ(whole[static_cast<std::size_t>(Share::productive)], 8 * 88 - 24);
@@ -23,9 +24,9 @@ TEST(GpuLedger, every_second_is_under_one_cause) {
   EXPECT_TRUE(book.is_sound());
 }
 
-TEST(GpuLedger, taking_more_than_there_are_spoils_the_book) {
+TEST(GpuLedger, taking_too_many_makes_the_ledger_unsound) {
   GpuLedger book(8);
-  book.move(ledger_s(1), Cause::idle, Cause::productive, 9);
+  book.move(at_s(1), Cause::idle, Cause::productive, 9);
   EXPECT_FALSE(book.is_sound());
 }
 
@@ -39,7 +40,7 @@ TEST(GpuLedger, whole_seconds_add_up_whatever_the_parts) {
 }
 
 // Of 0.6, 0.3 and 2.1 seconds the one that is over goes to the largest part of one.
-TEST(GpuLedger, the_largest_remainder_is_rounded_up) {
+TEST(GpuLedger, largest_remainder_is_rounded_up) {
   ByCause<GpuTime> booked{};
   booked[at(Cause::productive)] = 300'000'000;
   booked[at(Cause::save)] = 600'000'000;
@@ -51,11 +52,31 @@ TEST(GpuLedger, the_largest_remainder_is_rounded_up) {
   EXPECT_EQ(whole_seconds(booked, 3)[static_cast<std::size_t>(Share::idle)], 1) << "of three runs";
 }
 
-TEST(GpuLedger, a_year_of_131072_accelerators_does_not_overflow) {
+TEST(GpuLedger, year_of_131072_accelerators_does_not_overflow) {
   GpuLedger book(131'072);
-  book.settle(ledger_s(31'536'000));
+  book.settle(at_s(31'536'000));
   EXPECT_EQ(whole_seconds(book.booked(), 1)[static_cast<std::size_t>(Share::idle)],
             std::int64_t{131'072} * 31'536'000);
+}
+
+TEST(GpuLedger, ledger_is_sound_until_a_negative_move) {
+  GpuLedger book(8);
+  EXPECT_EQ(book.accelerators(), 8);
+  EXPECT_EQ(book.held(Cause::idle), 8);
+  book.correct(Cause::idle, Cause::lost, 0);
+  book.move(at_s(1), Cause::idle, Cause::productive, 8);
+  book.move(at_s(2), Cause::productive, Cause::idle, 0);
+  EXPECT_TRUE(book.is_sound()) << "all, and none";
+  EXPECT_EQ(book.held(Cause::idle), 0);
+  EXPECT_EQ(book.held(Cause::productive), 8);
+  GpuLedger corrected(8);
+  corrected.correct(Cause::idle, Cause::lost, -1);
+  EXPECT_FALSE(corrected.is_sound());
+  corrected.correct(Cause::idle, Cause::lost, 2);
+  EXPECT_FALSE(corrected.is_sound()) << "once wrong it stays so";
+  GpuLedger moved(8);
+  moved.move(at_s(1), Cause::idle, Cause::productive, -1);
+  EXPECT_FALSE(moved.is_sound());
 }
 
 }  // namespace

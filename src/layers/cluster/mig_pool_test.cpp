@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/gpu_ledger.h"
 #include "layers/cluster/mig_fixture.h"
+#include "layers/cluster/profile.h"
 
 namespace orrery::cluster {
 namespace {
@@ -43,7 +46,7 @@ TEST(MigPool, two_of_three_sevenths_strand_one) {
 }
 
 // A small one first goes where a large one still fits: to start 4 or beyond, and not to 0.
-TEST(MigPool, leaves_room_for_what_is_wanted) {
+TEST(MigPool, pool_leaves_room_for_wanted_profiles) {
   MigPool pool(h100_slices(), {0, 3});
   pool.open();
   const auto small = pool.place(0);
@@ -56,7 +59,7 @@ TEST(MigPool, leaves_room_for_what_is_wanted) {
   EXPECT_EQ(next->device, small->device);
 }
 
-TEST(MigPool, a_fixed_layout_gives_what_was_cut) {
+TEST(MigPool, fixed_layout_gives_its_instances) {
   MigLayout cut;
   const std::vector<int> wanted = {2, 1, 0};
   ASSERT_TRUE(fits_one_gpu(wanted, h100_slices(), &cut));
@@ -99,6 +102,36 @@ TEST(MigPool, every_layout_it_makes_is_legal) {
     ASSERT_EQ(pool.compute_used(), used);
     ASSERT_LE(used + pool.compute_stranded(), pool.devices() * kMigComputeSlices);
   }
+}
+
+// Five of 1g on one GPU: the fifth leaves no 3g, so two slices are stranded. A sixth goes there,
+// though a fresh GPU would still hold a 3g beside it.
+TEST(MigPool, slice_goes_where_it_strands_least) {
+  MigPool pool(slices(), {2});
+  EXPECT_EQ(pool.open(), 0u);
+  for (int i = 0; i < 4; ++i) {
+    const auto place = pool.place(0);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->instance.start, i);
+    EXPECT_EQ(pool.compute_stranded(), 0);
+  }
+  EXPECT_EQ(pool.place(0)->instance.start, 4);
+  EXPECT_EQ(pool.compute_stranded(), 2);
+  EXPECT_EQ(pool.compute_used(), 5);
+  EXPECT_EQ(pool.open(), 1u);
+  EXPECT_EQ(pool.devices(), 2);
+  const auto sixth = pool.place(0);
+  ASSERT_TRUE(sixth);
+  EXPECT_EQ(sixth->device, 0u);
+  EXPECT_EQ(pool.compute_stranded(), 1);
+  pool.leave(*sixth);
+  EXPECT_EQ(pool.compute_stranded(), 2);
+  EXPECT_EQ(pool.compute_used(), 5);
+  EXPECT_TRUE(pool.is_empty(1));
+  pool.close(0);
+  EXPECT_EQ(pool.compute_used(), 0);
+  EXPECT_EQ(pool.compute_stranded(), 0);
+  EXPECT_EQ(pool.devices(), 1);
 }
 
 }  // namespace

@@ -7,7 +7,11 @@
 #include <set>
 
 #include "core/catalog/catalog.h"
+#include "layers/cluster/cluster_fixture.h"
 #include "layers/cluster/mig_fixture.h"
+#include "layers/cluster/mig_pool.h"
+#include "layers/cluster/profile.h"
+#include "layers/cluster/rack_meters.h"
 
 namespace orrery::cluster {
 namespace {
@@ -25,7 +29,7 @@ int index_of(const std::vector<catalog::MigProfile>& profiles, std::string_view 
   return static_cast<int>(it - profiles.begin());
 }
 
-TEST(Mig, ProfilesOfTheH200) {
+TEST(Mig, profiles_of_the_h200) {
   const auto profiles = h200();
   ASSERT_EQ(profiles.size(), 7u);
   const catalog::MigProfile& three =
@@ -35,7 +39,7 @@ TEST(Mig, ProfilesOfTheH200) {
   EXPECT_EQ(three.starts, (std::vector<int>{0, 4}));
 }
 
-TEST(Mig, OverlapIsOnMemorySlices) {
+TEST(Mig, overlap_is_on_memory_slices) {
   const auto p = h200();
   const MigInstance three{.profile = index_of(p, "3g.71gb"), .start = 0};
   const MigInstance one_inside{.profile = index_of(p, "1g.18gb"), .start = 3};
@@ -48,7 +52,7 @@ TEST(Mig, OverlapIsOnMemorySlices) {
 }
 
 // A hole that one of the wanted profiles can use is no stranded one, whatever the others can.
-TEST(Mig, HolesAreUsableIfAnyWantedSliceFits) {
+TEST(Mig, holes_are_usable_if_any_wanted_slice_fits) {
   const auto p = h200();
   const int one = index_of(p, "1g.18gb");
   const int seven = index_of(p, "7g.141gb");
@@ -63,7 +67,7 @@ TEST(Mig, HolesAreUsableIfAnyWantedSliceFits) {
 }
 
 // 4g + 3g fill the compute; two 3g fill the memory and strand a seventh of the compute.
-TEST(Mig, TwoThreesStrandASlice) {
+TEST(Mig, two_threes_strand_a_slice) {
   const auto p = h200();
   const MigDemand mixed[] = {{"4g.71gb", 1}, {"3g.71gb", 1}};
   const MigPacking full = pack_mig(mixed, p);
@@ -81,14 +85,14 @@ TEST(Mig, TwoThreesStrandASlice) {
 
 // Small ones fill what large ones leave: placed first they would share a GPU that no large one
 // fits.
-TEST(Mig, LargeInstancesGoFirst) {
+TEST(Mig, large_instances_go_first) {
   const MigDemand wanted[] = {{"1g.18gb", 6}, {"4g.71gb", 2}};
   const MigPacking packing = pack_mig(wanted, h200());
   EXPECT_EQ(packing.gpus.size(), 2u);
   EXPECT_EQ(packing.compute_stranded, 0);
 }
 
-TEST(Mig, SevenOnesLeaveOneMemorySlice) {
+TEST(Mig, seven_ones_leave_one_memory_slice) {
   const auto p = h200();
   const MigDemand ones[] = {{"1g.18gb", 7}};
   const MigPacking packing = pack_mig(ones, p);
@@ -99,7 +103,7 @@ TEST(Mig, SevenOnesLeaveOneMemorySlice) {
   EXPECT_EQ(pack_mig(eight, p).gpus.size(), 2u);
 }
 
-TEST(Mig, TensOfThousandsPackQuickly) {
+TEST(Mig, tens_of_thousands_pack_quickly) {
   const MigDemand many[] = {{"3g.71gb", 5000}, {"2g.35gb", 5000}, {"1g.18gb", 20000}};
   const MigPacking packing = pack_mig(many, h200());
   EXPECT_GE(static_cast<int>(packing.gpus.size()), packing.gpus_at_least);
@@ -107,7 +111,7 @@ TEST(Mig, TensOfThousandsPackQuickly) {
   EXPECT_EQ(packing.compute_used, 5000 * 3 + 5000 * 2 + 20000);
 }
 
-TEST(Mig, UnknownProfilesAreNamed) {
+TEST(Mig, unknown_profiles_are_named) {
   const MigDemand strange[] = {{"5g.99gb", 3}, {"7g.141gb", 2}};
   const MigPacking packing = pack_mig(strange, h200());
   EXPECT_EQ(packing.unplaced, (std::vector<std::string>{"5g.99gb"}));
@@ -146,7 +150,7 @@ void enumerate(const std::vector<catalog::MigProfile>& p, MigLayout& layout, int
   }
 }
 
-TEST(Mig, OneGpuSearchFindsExactlyWhatBruteForceFinds) {
+TEST(Mig, one_gpu_search_finds_exactly_what_brute_force_finds) {
   const auto p = h200();
   std::set<Multiset> reachable;
   MigLayout empty;
@@ -184,7 +188,7 @@ int fewest_gpus(const Multiset& left, const std::set<Multiset>& reachable,
   return known[left] = best;
 }
 
-TEST(Mig, PackingIsLegalCompleteAndNearTheBest) {
+TEST(Mig, packing_is_legal_complete_and_near_the_best) {
   const auto p = h200();
   std::set<Multiset> reachable;
   MigLayout empty;
@@ -224,6 +228,53 @@ TEST(Mig, PackingIsLegalCompleteAndNearTheBest) {
     }
   }
   EXPECT_LE(above_best, 7);  // of 144 mixes
+}
+
+TEST(Mig, gpu_limits_instances_of_a_profile) {
+  const auto profiles = slices();
+  const MigLayout one{{.profile = 1, .start = 0}};
+  EXPECT_FALSE(can_add(one, {.profile = 1, .start = 2}, profiles));
+  EXPECT_TRUE(can_add(one, {.profile = 0, .start = 2}, profiles));
+  EXPECT_FALSE(can_add(one, {.profile = 0, .start = 0}, profiles)) << "taken";
+  EXPECT_FALSE(can_add(one, {.profile = 0, .start = 7}, profiles)) << "no start";
+  EXPECT_FALSE(can_add(one, {.profile = 2, .start = 0}, profiles));
+  EXPECT_TRUE(can_add(one, {.profile = 2, .start = 4}, profiles));
+  const MigLayout two{{.profile = 2, .start = 0}, {.profile = 2, .start = 4}};
+  EXPECT_FALSE(can_add(two, {.profile = 0, .start = 6}, profiles)) << "no memory";
+  EXPECT_TRUE(can_add({two[0]}, two[1], profiles));
+}
+
+TEST(Mig, packing_reports_used_and_stranded_slices) {
+  EXPECT_EQ(MigPacking{}.compute_stranded_share(), 0);
+  const MigDemand demand[] = {{"3g", 3}, {"media", 2}, {"9g", 1}};
+  const MigPacking p = pack_mig(demand, slices());
+  // Two of 3g fill the memory of one GPU; the third lies with one of media, and the other of media
+  // opens a third GPU. 3 x 3 + 2 = 11 of compute, 3 x 4 + 2 = 14 of memory.
+  ASSERT_EQ(p.gpus.size(), 3u);
+  EXPECT_EQ(p.gpus_at_least, 2);
+  EXPECT_EQ(p.unplaced, std::vector<std::string>{"9g"});
+  EXPECT_EQ(p.compute_used, 11);
+  EXPECT_EQ(p.memory_used, 14);
+  // The first leaves one of compute. On the second media lies where another 3g would begin, and a
+  // second of media is not allowed: 3 and 3. The third still holds a 3g.
+  EXPECT_EQ(p.compute_stranded, 4);
+  EXPECT_EQ(p.memory_stranded, 3);
+  EXPECT_DOUBLE_EQ(p.compute_stranded_share(), 4.0 / 21);
+}
+
+// Of 4g one fits a GPU; what is smaller goes to the first that has room.
+TEST(Mig, smaller_slice_fills_the_first_gpu) {
+  auto profiles = slices();
+  profiles.push_back({.profile = "4g",
+                      .compute_slices = 4,
+                      .memory_slices = 4,
+                      .starts = {0},
+                      .max_instances = 1});
+  const MigDemand demand[] = {{"4g", 2}, {"1g", 1}};
+  const MigPacking p = pack_mig(demand, profiles);
+  ASSERT_EQ(p.gpus.size(), 2u);
+  EXPECT_EQ(p.gpus[0].size(), 2u);
+  EXPECT_EQ(p.gpus[1].size(), 1u);
 }
 
 }  // namespace

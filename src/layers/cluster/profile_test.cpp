@@ -5,8 +5,19 @@
 
 #include <algorithm>
 
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/fragmentation.h"
+#include "layers/cluster/gpu_ledger.h"
+#include "layers/cluster/node_pool.h"
+#include "layers/cluster/qos_gate.h"
+#include "layers/cluster/quota_gate.h"
+#include "layers/cluster/rack_meters.h"
+#include "layers/cluster/start_gate.h"
+
 namespace orrery::cluster {
 namespace {
+
+using sim::SimTime;
 
 sim::SimTime tick(double s) { return sim::SimTime::from(seconds(s)); }
 
@@ -28,7 +39,7 @@ Found find_in(FreeProfile& p, const GpuAsk& ask, double length, double latest = 
 }
 
 // Eight GPUs of which five are taken: two come back at 10 s, three at 20 s; 15 to 18 s four go.
-TEST(Profile, OfCountsByHand) {
+TEST(Profile, profile_of_counts) {
   NodePool pool({8});
   std::vector<NodeShare> taken{{.node = 0, .gpus = 5}};
   pool.take(taken);
@@ -62,7 +73,7 @@ TEST(Profile, OfCountsByHand) {
   EXPECT_EQ(p.steps(), 5u) << "no time, no step";
 }
 
-TEST(Profile, ForgetsWhatIsPast) {
+TEST(Profile, profile_forgets_the_past) {
   FreeProfile p;
   p.reset(tick(0), NodePool({8}));
   const std::vector<NodeShare> six{{.node = 0, .gpus = 6}};
@@ -81,7 +92,7 @@ TEST(Profile, ForgetsWhatIsPast) {
 }
 
 // Two nodes of eight; of the first six come back at 10 s. What is asked for must stay on its node.
-TEST(Profile, OfNodesByHand) {
+TEST(Profile, profile_of_nodes) {
   NodePool pool({8, 8});
   std::vector<NodeShare> taken{{.node = 0, .gpus = 6}, {.node = 1, .gpus = 4}};
   pool.take(taken);
@@ -117,7 +128,7 @@ class FiveLeft final : public StartGate {
   LimitUses uses_of(const QueuedJob&) const override { return {}; }
 };
 
-TEST(Profile, LimitsAreCountedBesideNodes) {
+TEST(Profile, limits_are_counted_beside_nodes) {
   const FiveLeft gate;
   const auto of = [](double amount) {
     LimitUses uses;
@@ -147,13 +158,63 @@ TEST(Profile, LimitsAreCountedBesideNodes) {
   }
 }
 
-TEST(Profile, ANodeThatIsDownHasNothing) {
+TEST(Profile, down_node_has_no_free_gpus) {
   NodePool pool({8, 8});
   pool.set_up(0, false);
   FreeProfile p;
   p.reset(tick(0), pool);
   EXPECT_EQ(find_in(p, {.gpus = 8}, 1), (Found{0, {1}}));
   EXPECT_EQ(find_in(p, {.gpus = 16, .per_node = 8}, 1), Found{});
+}
+
+TEST(Profile, closed_node_is_empty_until_its_window_ends) {
+  const NodePool pool({4, 4});
+  FreeProfile profile;
+  profile.reset(at_s(0), pool);
+  profile.close_between(at_s(10), at_s(20), {0b01});
+  std::vector<NodeShare> where;
+  const NodeMask first{0b01};
+  const auto found = [&](int gpus, int length) {
+    return profile.find({.gpus = gpus}, at_s(length), &first, at_s(1000), where);
+  };
+  EXPECT_EQ(found(4, 10), at_s(0));
+  EXPECT_EQ(found(3, 11), at_s(20));
+  EXPECT_EQ(found(1, 11), at_s(20));
+  EXPECT_EQ(profile.find({.gpus = 1}, at_s(11), nullptr, at_s(1000), where), at_s(0));
+  EXPECT_EQ(where[0].node, 1);
+  EXPECT_TRUE(profile.find({.gpus = 1}, at_s(11), &first, at_s(19), where).is_never());
+  EXPECT_EQ(profile.find({.gpus = 1}, at_s(11), &first, at_s(20), where), at_s(20));
+  profile.open_between(at_s(10), at_s(20), {0b01});
+  EXPECT_EQ(found(4, 1000), at_s(0));
+}
+
+// A mask has whole words: bits beyond the nodes mean nothing.
+TEST(Profile, mask_may_name_more_nodes_than_exist) {
+  FreeProfile profile;
+  profile.reset(at_s(0), NodePool({4, 4}));
+  profile.close_between(at_s(10), at_s(20), {~std::uint64_t{0}});
+  profile.take_between(at_s(30), at_s(40), {});
+  std::vector<NodeShare> where;
+  EXPECT_EQ(profile.find({.gpus = 8}, at_s(15), nullptr, at_s(1000), where), at_s(20));
+}
+
+TEST(Profile, window_closes_nodes_beyond_64) {
+  FreeProfile profile;
+  profile.reset(at_s(0), NodePool(std::vector<int>(70, 4)));
+  NodeMask last{0, 0b111111};  // nodes 64 to 69
+  std::vector<NodeShare> where;
+  const auto earliest = [&] {
+    return profile.find({.gpus = 4}, at_s(30), &last, at_s(1000), where);
+  };
+  EXPECT_EQ(earliest(), at_s(0));
+  EXPECT_EQ(where, (std::vector<NodeShare>{{.node = 64, .gpus = 4}}));
+  profile.close_between(at_s(10), at_s(20), {0, 0b011111});
+  EXPECT_EQ(earliest(), at_s(0));
+  EXPECT_EQ(where, (std::vector<NodeShare>{{.node = 69, .gpus = 4}}));
+  profile.close_between(at_s(15), at_s(25), {0, 0b100000});
+  EXPECT_EQ(earliest(), at_s(20));
+  EXPECT_EQ(where[0].node, 64);
+  EXPECT_EQ(profile.find({.gpus = 256}, at_s(30), nullptr, at_s(1000), where), at_s(0));
 }
 
 }  // namespace

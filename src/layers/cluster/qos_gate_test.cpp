@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
+#include "layers/cluster/backfill.h"
+#include "layers/cluster/fragmentation.h"
+#include "layers/cluster/node_pool.h"
+#include "layers/cluster/profile.h"
 #include "layers/cluster/promise_pass.h"
 #include "layers/cluster/quota_gate.h"
+#include "layers/cluster/start_gate.h"
 
 namespace orrery::cluster {
 namespace {
@@ -47,7 +52,7 @@ TEST(QosGate, counts_nodes_and_jobs_of_a_user_and_nodes_of_all) {
   EXPECT_TRUE(q.gate.could_admit(q.free, 64));
 }
 
-TEST(QosGate, the_room_agrees_with_the_gate) {
+TEST(QosGate, room_agrees_with_the_gate) {
   RandomStream random(3, "qos");
   TwoQos q;
   for (std::uint64_t user = 0; user < 3; ++user) {
@@ -73,7 +78,7 @@ TEST(QosGate, the_room_agrees_with_the_gate) {
 }
 
 // A user at the limit does not have the one promise of EASY: the wide job of another has it.
-TEST(QosGate, who_is_at_the_users_limit_holds_nobody_back) {
+TEST(QosGate, user_at_the_limit_holds_nobody_back) {
   for (const BackfillVariant variant : {BackfillVariant::easy, BackfillVariant::slurm}) {
     TwoQos q;
     NodePool pool({8, 8});
@@ -100,6 +105,63 @@ TEST(QosGate, who_is_at_the_users_limit_holds_nobody_back) {
       EXPECT_EQ(policy->promised(4), sim::SimTime::from(hours(1)));
     }
   }
+}
+
+// A gate in front of quotas has their limits, one of each QOS and two of each of its users.
+TEST(QosGate, qos_limits_follow_quota_limits) {
+  QuotaGate quotas;
+  quotas.add_group(0, {.tenant = "a", .guaranteed = 100});
+  const std::size_t behind = quotas.limits();
+  QosGate gate(quotas, 8);
+  EXPECT_EQ(gate.limits(), behind);
+  const int first = gate.add({.nodes = 10, .nodes_per_user = 4, .jobs_per_user = 3});
+  const int second = gate.add({});
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 2);
+  EXPECT_EQ(gate.limits(), behind + 2);
+  const std::uint32_t ann = gate.seat_of(first, 7);
+  const std::uint32_t bob = gate.seat_of(first, 8);
+  EXPECT_EQ(gate.seat_of(first, 7), ann);
+  EXPECT_EQ(gate.limits(), behind + 2 + 4);
+  QueuedJob job{.ask = {.gpus = 9}};  // two nodes of eight
+  job.qos = static_cast<std::uint16_t>(first);
+  job.qos_seat = bob;
+  gate.started(job);
+  std::vector<double> left;
+  gate.add_left(left);
+  ASSERT_EQ(left.size(), gate.limits());
+  EXPECT_EQ(left[behind], 8) << "of the QOS";
+  EXPECT_TRUE(left[behind + 1] > 1e6) << "the second has no limit";
+  EXPECT_EQ(left[behind + 2], 4) << "of Ann";
+  EXPECT_EQ(left[behind + 3], 3);
+  EXPECT_EQ(left[behind + 4], 2) << "of Bob";
+  EXPECT_EQ(left[behind + 5], 2);
+  std::vector<std::pair<std::uint32_t, double>> uses;
+  for (const LimitUse& u : gate.uses_of(job)) uses.emplace_back(u.limit, u.amount);
+  const auto at = static_cast<std::uint32_t>(behind);
+  ASSERT_GE(uses.size(), 3U);
+  const std::vector<std::pair<std::uint32_t, double>> own(uses.end() - 3, uses.end());
+  EXPECT_EQ(own, (std::vector<std::pair<std::uint32_t, double>>{
+                     {at, 2.0}, {at + 4, 2.0}, {at + 5, 1.0}}));
+  EXPECT_FALSE(gate.passes_over(job));
+  job.ask.gpus = 17;  // three nodes: two are left of Bob's
+  EXPECT_TRUE(gate.passes_over(job));
+  EXPECT_FALSE(gate.admits(job));
+  job.qos_seat = ann;
+  EXPECT_TRUE(gate.admits(job));
+  job.qos = 0;
+  gate.started(job);
+  left.clear();
+  gate.add_left(left);
+  EXPECT_EQ(left[behind], 8) << "without a QOS it counts for none";
+  EXPECT_EQ(left[behind + 2], 4);
+  EXPECT_EQ(left[behind + 3], 3);
+  EXPECT_TRUE(gate.admits(job));
+  EXPECT_FALSE(gate.passes_over(job));
+  EXPECT_TRUE(gate.could_admit(0, 1'000'000)) << "no QOS, no limit";
+  EXPECT_TRUE(gate.could_admit(first, 32));
+  EXPECT_FALSE(gate.could_admit(first, 33));
+  EXPECT_TRUE(gate.could_admit(second, 33));
 }
 
 }  // namespace

@@ -4,7 +4,12 @@
 
 #include <cmath>
 
+#include "layers/cluster/backfill.h"
+#include "layers/cluster/node_pool.h"
+#include "layers/cluster/preemption.h"
 #include "layers/cluster/quota_gate.h"
+#include "layers/cluster/start_gate.h"
+#include "layers/cluster/wait_reason.h"
 
 namespace orrery::cluster {
 namespace {
@@ -113,7 +118,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
 
 QueueOptions under(BackfillVariant v) { return {.backfill = v}; }
 
-TEST(Queue, StartsInOrderAndBackfills) {
+TEST(Queue, starts_in_order_and_backfills) {
   for (const bool easy : {false, true}) {
     sim::Kernel kernel;
     Owner owner(kernel, NodePool({4}), under(easy ? BackfillVariant::easy : BackfillVariant::fifo));
@@ -126,7 +131,7 @@ TEST(Queue, StartsInOrderAndBackfills) {
   }
 }
 
-TEST(Queue, JobsThatEndTogetherFreeTheirGpusTogether) {
+TEST(Queue, jobs_that_end_together_free_their_gpus_together) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({2}), under(BackfillVariant::easy));
   owner.add(0, 1, 100);
@@ -138,7 +143,7 @@ TEST(Queue, JobsThatEndTogetherFreeTheirGpusTogether) {
   EXPECT_EQ(owner.books()[narrow].started, clock_at(110));
 }
 
-TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
+TEST(Queue, priority_goes_first_and_equals_keep_their_order) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({1}), under(BackfillVariant::fifo));
   owner.add(0, 1, 10);
@@ -150,7 +155,7 @@ TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
 }
 
 // Whatever comes within an instant, be it the last of it, is there when the instant is decided.
-TEST(Queue, ADecisionIsMadeBehindAllThatHappensInItsInstant) {
+TEST(Queue, decision_follows_all_events_of_its_instant) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({4}), under(BackfillVariant::easy));
   const auto low = owner.add(5, 4, 10);
@@ -163,7 +168,7 @@ TEST(Queue, ADecisionIsMadeBehindAllThatHappensInItsInstant) {
 
 // Node 0 is closed from 100 to 150 s. Who stays there is put back and starts again when it opens,
 // its delay past; a guest goes on; a job whose limit would reach into the window waits for its end.
-TEST(Queue, AWindowPutsBackWhoMayNotStay) {
+TEST(Queue, window_requeues_jobs_that_may_not_stay) {
   for (const bool is_guest : {false, true}) {
     sim::Kernel kernel;
     QueueOptions options = under(BackfillVariant::easy);
@@ -185,7 +190,7 @@ TEST(Queue, AWindowPutsBackWhoMayNotStay) {
   }
 }
 
-TEST(Queue, AJobWhoseLimitMeetsAWindowWaitsForItsEnd) {
+TEST(Queue, job_whose_limit_meets_a_window_waits_for_its_end) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::easy);
   options.reservations.add(
@@ -202,7 +207,7 @@ TEST(Queue, AJobWhoseLimitMeetsAWindowWaitsForItsEnd) {
   EXPECT_EQ(owner.queue().stopped_for_reservations(), 0U);
 }
 
-TEST(Queue, PrioritiesThatChangeMoveWhoWaits) {
+TEST(Queue, changed_priorities_reorder_the_queue) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({1}), under(BackfillVariant::fifo));
   owner.add(0, 1, 10);
@@ -217,7 +222,7 @@ TEST(Queue, PrioritiesThatChangeMoveWhoWaits) {
   EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, b, a}));
 }
 
-TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
+TEST(Queue, lost_node_stops_and_requeues_the_whole_gang) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::fifo);
   options.requeue_delay = seconds(120);
@@ -230,7 +235,7 @@ TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
   EXPECT_EQ(owner.books()[gang].finishes, 1);
 }
 
-TEST(Queue, AHigherTierTakesGpusOfALowerOneAndTheyComeBack) {
+TEST(Queue, higher_tier_preempts_a_lower_one) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::easy);
   options.preemption = PreemptionRules{};
@@ -249,7 +254,7 @@ TEST(Queue, AHigherTierTakesGpusOfALowerOneAndTheyComeBack) {
 
 // A quota that is used up is no reason to wait where those that use it may be stopped. Who is of
 // another cohort is spared: its end would not help.
-TEST(Queue, AHigherTierTakesItsQuotaFromALowerOne) {
+TEST(Queue, higher_tier_takes_quota_from_a_lower_one) {
   sim::Kernel kernel;
   QuotaGate gate;
   gate.add_group(0, {.tenant = "both", .guaranteed = 8});
@@ -268,7 +273,7 @@ TEST(Queue, AHigherTierTakesItsQuotaFromALowerOne) {
 }
 
 // Who is at a limit of its user's own takes nobody's place; the next one does.
-TEST(Queue, WhoIsPassedOverStopsNobody) {
+TEST(Queue, skipped_job_delays_no_other) {
   struct OwnLimit final : StartGate {
     bool admits(const QueuedJob& job) const override { return job.user != 7; }
     bool passes_over(const QueuedJob& job) const override { return job.user == 7; }
@@ -295,7 +300,7 @@ TEST(Queue, WhoIsPassedOverStopsNobody) {
 }
 
 // A job that goes on without a lost node keeps the rest, and its quota with it; then it takes more.
-TEST(Queue, AJobMayShrinkAndGrow) {
+TEST(Queue, job_may_shrink_and_grow) {
   class Elastic final : public QueuePort {
    public:
     void job_started(JobIndex, std::uint64_t, std::span<const NodeShare> where) override {
@@ -335,7 +340,7 @@ TEST(Queue, AJobMayShrinkAndGrow) {
 }
 
 // Nodes are free and the quota is not: it says so, and when.
-TEST(Queue, SaysThatAQuotaIsUsedUp) {
+TEST(Queue, exhausted_quota_is_reported) {
   sim::Kernel kernel;
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 8});
@@ -353,7 +358,7 @@ TEST(Queue, SaysThatAQuotaIsUsedUp) {
   EXPECT_EQ(why(late).limit_to_pass, clock_at(98));
 }
 
-TEST(Queue, SaysWhyAJobWaits) {
+TEST(Queue, reason_of_waiting_is_reported) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({4, 4}), under(BackfillVariant::easy));
   owner.add(0, 3, 100);
@@ -378,7 +383,7 @@ TEST(Queue, SaysWhyAJobWaits) {
 
 // Random jobs and faults under every variant and rule: no GPU twice, gangs whole (checked in
 // Owner), no job lost or finished twice, GPU-seconds conserved.
-TEST(Queue, KeepsItsBooksUnderFaults) {
+TEST(Queue, ledger_stays_sound_under_faults) {
   for (const auto& row : words_of(BackfillVariant{}).rows()) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       SCOPED_TRACE(std::string(row.word) + " seed " + std::to_string(seed));

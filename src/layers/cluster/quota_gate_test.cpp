@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/cluster/start_gate.h"
+
 namespace orrery::cluster {
 namespace {
 
@@ -11,7 +13,7 @@ QueuedJob job_of(int group, int gpus) {
   return job;
 }
 
-TEST(QuotaGate, a_cohort_lends_and_another_does_not) {
+TEST(QuotaGate, quota_is_lent_only_within_a_cohort) {
   QuotaGate gate;
   const int kept = gate.add_group(0, {.tenant = "run", .guaranteed = 16});
   const int a = gate.add_group(1, {.tenant = "a", .guaranteed = 8, .may_borrow = 8});

@@ -5,16 +5,20 @@
 #include <map>
 
 #include "core/base/random.h"
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/node_pool.h"
 
 namespace orrery::cluster {
 namespace {
+
+using sim::SimTime;
 
 sim::SimTime moment(double s) { return sim::SimTime::from(seconds(s)); }
 NodeShare on(int host, int slots) { return {.node = host, .gpus = slots}; }
 
 // Two racks of two hosts of four slots. Job 0 fills the first for 100 s at 10 W a slot (30 at the
 // highest), then draws nothing for 100 s. Jobs 1 and 2 share the second from 50 s on.
-TEST(RackMeters, solved_by_hand) {
+TEST(RackMeters, draw_of_two_racks) {
   RackMeters m(4, 2, 4);
   m.placed(0, std::vector{on(0, 4), on(1, 4)}, moment(0));
   m.draws(0, watts(10), watts(30), moment(0));
@@ -36,7 +40,7 @@ TEST(RackMeters, solved_by_hand) {
 }
 
 // A job that loses a host draws on as it did on the others.
-TEST(RackMeters, a_job_that_goes_on_with_fewer_hosts_keeps_its_draw) {
+TEST(RackMeters, shrunk_job_keeps_its_draw_per_host) {
   RackMeters m(3, 1, 4);
   m.placed(7, std::vector{on(2, 4), on(0, 4)}, moment(0));
   m.draws(7, watts(10), watts(20), moment(0));
@@ -49,7 +53,7 @@ TEST(RackMeters, a_job_that_goes_on_with_fewer_hosts_keeps_its_draw) {
 }
 
 // A job that moves takes its draw and its highest along, to a rack of its own and to a shared one.
-TEST(RackMeters, a_job_that_moves_draws_where_it_is) {
+TEST(RackMeters, moved_job_draws_in_its_new_rack) {
   RackMeters m(3, 1, 4);
   m.placed(7, std::vector{on(0, 4)}, moment(0));
   m.draws(7, watts(10), watts(20), moment(0));
@@ -65,7 +69,7 @@ TEST(RackMeters, a_job_that_moves_draws_where_it_is) {
 }
 
 // Against a book that adds up every host at every change.
-TEST(RackMeters, any_sequence_is_what_host_by_host_gives) {
+TEST(RackMeters, any_sequence_equals_counting_host_by_host) {
   RandomStream random(3, "racks");
   const auto below = [&](int n) {
     return static_cast<int>(random.below(static_cast<std::size_t>(n)));
@@ -122,6 +126,19 @@ TEST(RackMeters, any_sequence_is_what_host_by_host_gives) {
       EXPECT_NEAR(racks[r].highest.base(), highest[r], 1e-9);
     }
   }
+}
+
+TEST(RackMeters, last_rack_holds_the_remainder) {
+  RackMeters meters(5, 2, 8);
+  meters.placed(0, std::vector<NodeShare>{{.node = 4, .gpus = 8}}, at_s(0));
+  meters.draws(0, Watts(100), Watts(150), at_s(10));
+  const auto racks = meters.until(at_s(30));
+  ASSERT_EQ(racks.size(), 3u);
+  EXPECT_EQ(racks[0].hosts, 2);
+  EXPECT_EQ(racks[2].hosts, 1);
+  EXPECT_DOUBLE_EQ(racks[2].energy.base(), 8 * 100 * 20);
+  EXPECT_DOUBLE_EQ(racks[2].highest.base(), 8 * 150);
+  EXPECT_EQ(racks[1].energy.base(), 0);
 }
 
 }  // namespace

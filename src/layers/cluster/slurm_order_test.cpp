@@ -11,7 +11,7 @@
 namespace orrery::cluster {
 namespace {
 
-TEST(SlurmOrder, JobsStartInTheOrderInWhichRealSlurmStartsThem) {
+TEST(SlurmOrder, jobs_start_in_the_order_in_which_real_slurm_starts_them) {
   int pairs = 0;
   int turned = 0;
   int cases_off = 0;

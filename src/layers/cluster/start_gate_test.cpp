@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "core/base/random.h"
+#include "layers/cluster/backfill.h"
+#include "layers/cluster/cluster_fixture.h"
+#include "layers/cluster/node_pool.h"
 #include "layers/cluster/promise_pass.h"
 #include "layers/cluster/quota_gate.h"
 
 namespace orrery::cluster {
 namespace {
-
-sim::SimTime second(int s) { return sim::SimTime::nanoseconds(std::int64_t{s} * 1'000'000'000); }
 
 // Jobs that come at given times and run as long as they say, on a policy and a gate: the queue's
 // loop without its clock. Writes down the first promise of every job and its start.
@@ -22,8 +23,8 @@ struct GatedRun {
   JobIndex add(int at, int gpus, int length, int group = 0, int per_node = 0) {
     const auto job = static_cast<JobIndex>(jobs.size());
     jobs.push_back({.ask = {.gpus = gpus, .per_node = per_node},
-                    .limit = second(length),
-                    .submitted = second(at)});
+                    .limit = at_s(length),
+                    .submitted = at_s(at)});
     jobs.back().group = static_cast<std::uint16_t>(group);
     promised.push_back(sim::SimTime::never());
     return job;
@@ -86,7 +87,7 @@ constexpr BackfillVariant kPromising[] = {BackfillVariant::easy, BackfillVariant
 // 16 GPUs in two nodes, all one group's. One half runs until t=100. The wide job (16, 50 s) waits
 // for it; small ones (4, 60 s) come every 10 s. Those that end by t=100 may pass, the one that
 // comes at t=50 may not: the wide one starts at t=100, not when the stream ends.
-TEST(StartGate, AWideJobOfAFullGroupStartsWhenPromised) {
+TEST(StartGate, wide_job_of_a_full_group_starts_when_promised) {
   for (const BackfillVariant variant : kPromising) {
     QuotaGate gate;
     gate.add_group(0, {.tenant = "", .guaranteed = 16, .may_borrow = 16});
@@ -95,7 +96,7 @@ TEST(StartGate, AWideJobOfAFullGroupStartsWhenPromised) {
     const JobIndex wide = run.add(1, 16, 50);
     for (int at = 10; at < 1000; at += 10) run.add(at, 4, 60);
     run.play();
-    EXPECT_EQ(run.promised[wide], second(100)) << word_of(variant);
+    EXPECT_EQ(run.promised[wide], at_s(100)) << word_of(variant);
     EXPECT_EQ(run.start_of(wide), 100) << word_of(variant);
     EXPECT_EQ(run.start_of(2), 10);   // ends at t=70
     EXPECT_EQ(run.start_of(3), 20);   // beside it
@@ -107,7 +108,7 @@ TEST(StartGate, AWideJobOfAFullGroupStartsWhenPromised) {
 // and 8 of the other's until t=300. A's wide job (16) lacks only its quota: two nodes are free. It
 // is promised t=100. The other's jobs take what is theirs at once, whatever their length, and
 // A's small ones only what ends by t=100.
-TEST(StartGate, TheOtherCohortIsNotHeldBack) {
+TEST(StartGate, other_cohort_is_not_held_back) {
   for (const BackfillVariant variant : kPromising) {
     QuotaGate gate;
     const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
@@ -128,7 +129,7 @@ TEST(StartGate, TheOtherCohortIsNotHeldBack) {
 }
 
 // Who lacks a limit is the head of its own cohort alone.
-TEST(StartGate, FifoHoldsBackThoseOfTheSameLimit) {
+TEST(StartGate, fifo_holds_back_those_of_the_same_limit) {
   QuotaGate gate;
   const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
   const int b = gate.add_group(1, {.tenant = "b", .guaranteed = 16});
@@ -144,7 +145,7 @@ TEST(StartGate, FifoHoldsBackThoseOfTheSameLimit) {
 }
 
 // The main scheduler of `slurm` likewise, and its look ahead keeps the wide job's time.
-TEST(StartGate, SlurmKeepsTheTimeOfWhoLacksALimit) {
+TEST(StartGate, slurm_keeps_the_promise_of_a_job_without_quota) {
   QuotaGate gate;
   const int a = gate.add_group(0, {.tenant = "a", .guaranteed = 16});
   const int b = gate.add_group(1, {.tenant = "b", .guaranteed = 16});
@@ -190,7 +191,7 @@ std::vector<Drawn> drawn_jobs(RandomStream& random, int groups, int count) {
 
 // With run times as limits nobody starts later than first promised, no limit is passed, and all
 // come to their turn.
-TEST(StartGate, NoPromiseSlips) {
+TEST(StartGate, no_promise_slips) {
   int promises = 0;
   for (std::uint64_t n = 0; n < 100; ++n) {
     RandomStream random(7, "gate/" + std::to_string(n));
@@ -221,7 +222,7 @@ TEST(StartGate, NoPromiseSlips) {
 }
 
 // A quota as large as the fleet is no quota: every variant does what it does without a gate.
-TEST(StartGate, AQuotaOfAllIsNone) {
+TEST(StartGate, quota_of_the_whole_fleet_changes_nothing) {
   for (std::uint64_t n = 0; n < 60; ++n) {
     RandomStream random(8, "all/" + std::to_string(n));
     const NodePool pool(n % 2 == 0 ? std::vector<int>{16} : std::vector<int>{8, 8});
@@ -242,7 +243,7 @@ TEST(StartGate, AQuotaOfAllIsNone) {
 }
 
 // What one thinks ahead with says what the gate says.
-TEST(StartGate, TheRoomAgreesWithTheGate) {
+TEST(StartGate, room_agrees_with_the_gate) {
   RandomStream random(9, "room");
   QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 8, .may_borrow = 4});

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "core/base/random.h"
+#include "layers/cluster/fragmentation.h"
+#include "layers/cluster/gpu_ledger.h"
 
 namespace orrery::cluster {
 namespace {
@@ -26,7 +28,7 @@ std::optional<TopologyFit> fit_topology(std::vector<TopologySwitch> switches, in
 }
 
 // Real Slurm (22.05, topology/tree, leaves of 8) put a gang of 8 into one leaf.
-TEST(TopologyFit, AGangOfEightFillsOneLeaf) {
+TEST(TopologyFit, gang_of_eight_fills_one_leaf) {
   const auto fit = fit_topology(tree({8, 8, 8, 8, 8, 8, 8, 8}), 8);
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->levels, 0);
@@ -34,7 +36,7 @@ TEST(TopologyFit, AGangOfEightFillsOneLeaf) {
   EXPECT_EQ(fit->leaves, (std::vector<LeafShare>{{3, 8}}));
 }
 
-TEST(TopologyFit, TightestLeafThenTightestSpine) {
+TEST(TopologyFit, tightest_leaf_then_tightest_spine) {
   auto fit = fit_topology(tree({8, 5, 6, 8, 8, 8, 8, 8}), 5);
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->leaves, (std::vector<LeafShare>{{4, 5}}));
@@ -47,7 +49,7 @@ TEST(TopologyFit, TightestLeafThenTightestSpine) {
   EXPECT_EQ(fit->leaves, (std::vector<LeafShare>{{3, 8}, {6, 8}, {4, 4}}));
 }
 
-TEST(TopologyFit, AcrossTheCoreOrNotAtAll) {
+TEST(TopologyFit, across_the_core_or_not_at_all) {
   const auto fit = fit_topology(tree({8, 8, 8, 8, 8, 8, 8, 8}), 40);
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ(fit->subtree, 0);
@@ -57,7 +59,7 @@ TEST(TopologyFit, AcrossTheCoreOrNotAtAll) {
   EXPECT_FALSE(fit_topology({}, 1).has_value());
 }
 
-TEST(TopologyFit, TakesWhatWasAskedAndNoMoreThanIsFree) {
+TEST(TopologyFit, takes_what_was_asked_and_no_more_than_is_free) {
   RandomStream random(1, "test/topology");
   for (int trial = 0; trial < 500; ++trial) {
     std::vector<int> free(8);
@@ -80,6 +82,37 @@ TEST(TopologyFit, TakesWhatWasAskedAndNoMoreThanIsFree) {
       for (const int f : free) EXPECT_LT(f, nodes);
     }
   }
+}
+
+// Leaves of 5, 4 and 3 free nodes below one spine: eight are five and the three that fit exactly.
+TEST(TopologyFit, gang_fills_the_leaf_that_holds_the_rest_exactly) {
+  TopologyScratch s;
+  s.switches = {{.parent = -1},
+                {.parent = 0, .free_nodes = 5},
+                {.parent = 0, .free_nodes = 4},
+                {.parent = 0, .free_nodes = 3}};
+  ASSERT_TRUE(fit_topology(8, s));
+  EXPECT_EQ(s.fit.leaves, (std::vector<LeafShare>{{1, 5}, {3, 3}}));
+  EXPECT_EQ(s.fit.subtree, 0);
+  EXPECT_EQ(s.fit.levels, 1);
+  EXPECT_EQ(s.fit.left_over, 4);
+  ASSERT_TRUE(fit_topology(4, s));
+  EXPECT_EQ(s.fit.leaves, (std::vector<LeafShare>{{2, 4}}));
+  EXPECT_EQ(s.fit.levels, 0);
+  EXPECT_EQ(s.fit.left_over, 0);
+  ASSERT_TRUE(fit_topology(12, s));
+  EXPECT_FALSE(fit_topology(13, s)) << "a spine has no nodes of its own";
+  EXPECT_FALSE(fit_topology(0, s));
+}
+
+TEST(TopologyFit, tree_may_be_a_single_switch) {
+  TopologyScratch s;
+  s.switches = {{.parent = -1, .free_nodes = 5}};
+  ASSERT_TRUE(fit_topology(2, s));
+  EXPECT_EQ(s.fit.leaves, (std::vector<LeafShare>{{0, 2}}));
+  EXPECT_EQ(s.fit.left_over, 3);
+  EXPECT_EQ(s.fit.levels, 0);
+  EXPECT_FALSE(fit_topology(6, s));
 }
 
 }  // namespace

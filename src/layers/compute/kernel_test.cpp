@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "core/base/csv.h"
@@ -70,14 +69,14 @@ std::vector<double> errors(const DeviceModel& d, const std::vector<Row>& rows) {
   return e;
 }
 
-TEST(Kernel, Bf16ProductsOfOneH200) {
+TEST(Kernel, bf16_products_of_one_h200) {
   const auto e = errors(device("h200-sxm"), h200_products("bf16"));
   ASSERT_EQ(e.size(), 42u);
   EXPECT_LT(median(e), 0.065);
   EXPECT_GT(share_below(e, 0.20), 0.85);
 }
 
-TEST(Kernel, Fp8ProductsOfOneH200) {
+TEST(Kernel, fp8_products_of_one_h200) {
   const auto e = errors(device("h200-sxm"), h200_products("fp8"));
   ASSERT_EQ(e.size(), 35u);
   EXPECT_LT(median(e), 0.075);
@@ -106,7 +105,7 @@ std::vector<Row> h200_attention(std::string_view phase, bool backward, double le
 }
 
 // Rows below about 0.3 ms are bound by the host that launches them one by one.
-TEST(Kernel, AttentionOfOneH200) {
+TEST(Kernel, attention_of_one_h200) {
   const DeviceModel d = device("h200-sxm");
   const auto forward = errors(d, h200_attention("prefill", false, 3e-4));
   const auto backward = errors(d, h200_attention("prefill", true, 6e-4));
@@ -119,7 +118,7 @@ TEST(Kernel, AttentionOfOneH200) {
   EXPECT_LT(median(decode), 0.11);
 }
 
-TEST(Kernel, EveryAcceleratorHasParametersAndAnInterval) {
+TEST(Kernel, every_accelerator_has_parameters_and_an_interval) {
   for (const catalog::Accelerator& a : catalog().accelerators) {
     SCOPED_TRACE(a.id);
     ASSERT_NE(calibration().relative(a.id), nullptr);
@@ -135,20 +134,20 @@ TEST(Kernel, EveryAcceleratorHasParametersAndAnInterval) {
   }
 }
 
-TEST(Kernel, ADeviceWithoutMeasurementsIsLessCertain) {
+TEST(Kernel, device_without_measurements_is_less_certain) {
   EXPECT_GT(relative_error(device("a100-80-sxm"), catalog::Dtype::bf16),
             relative_error(device("h100-sxm"), catalog::Dtype::bf16));
   EXPECT_GT(relative_error(device("mi300x"), catalog::Dtype::bf16),
             relative_error(device("a100-80-sxm"), catalog::Dtype::bf16));
 }
 
-TEST(Kernel, AMissingFormatTakesForEver) {
+TEST(Kernel, unsupported_format_takes_forever) {
   const DeviceModel d = device("a100-80-sxm");
   EXPECT_TRUE(std::isinf(
       kernel_time(d, workload::Gemm{.m = 1, .n = 1, .k = 1, .dtype = catalog::Dtype::fp8}).base()));
 }
 
-TEST(Kernel, NoWorkTakesNoTime) {
+TEST(Kernel, no_work_takes_no_time) {
   const DeviceModel d = device("h100-sxm");
   EXPECT_EQ(kernel_time(d, workload::Gemm{}).base(), 0);
   EXPECT_EQ(kernel_time(d, workload::Attention{}).base(), 0);
@@ -162,7 +161,7 @@ const std::vector<double>& sides() {
   return all;
 }
 
-TEST(Kernel, MoreWorkNeverTakesLess) {
+TEST(Kernel, more_work_never_takes_less) {
   for (const char* id : {"h100-sxm", "h200-sxm", "b200-sxm"}) {
     const DeviceModel d = device(id);
     const auto time = [&d](double m, double n, double k) {
@@ -180,7 +179,7 @@ TEST(Kernel, MoreWorkNeverTakesLess) {
   }
 }
 
-TEST(Kernel, MorePeakOrBandwidthNeverSlows) {
+TEST(Kernel, more_peak_or_bandwidth_never_slows) {
   const catalog::Accelerator plain = *catalog().accelerator("h200-sxm");
   for (const double factor : {1.1, 1.5, 4.0}) {
     catalog::Accelerator faster = plain;
@@ -210,7 +209,7 @@ TEST(Kernel, MorePeakOrBandwidthNeverSlows) {
   }
 }
 
-TEST(Kernel, OneMoreRowCostsAtMostOneMoreWave) {
+TEST(Kernel, one_more_row_costs_at_most_one_more_wave) {
   const DeviceModel d = device("h200-sxm");
   for (double m = 512; m < 8192; m += 1) {
     const auto time = [&d](double rows) {
@@ -220,7 +219,7 @@ TEST(Kernel, OneMoreRowCostsAtMostOneMoreWave) {
   }
 }
 
-TEST(Kernel, CostsAdd) {
+TEST(Kernel, costs_add) {
   const DeviceModel d = device("h200-sxm");
   const KernelCost one = kernel_cost(d, workload::Gemm{.m = 512, .n = 4096, .k = 4096});
   const KernelCost three = one + one + one;
@@ -229,13 +228,13 @@ TEST(Kernel, CostsAdd) {
   EXPECT_LE(one.clocked, one.time);
 }
 
-TEST(Kernel, AnEngineThatQuantisesItselfPaysForIt) {
+TEST(Kernel, engine_that_quantises_itself_pays_for_it) {
   const workload::Gemm g{.m = 256, .n = 4096, .k = 4096, .dtype = catalog::Dtype::fp8};
   EXPECT_GT(kernel_time(device("h200-sxm", {.products = "vllm"}), g),
             kernel_time(device("h200-sxm"), g));
 }
 
-TEST(Kernel, FlashAttention2IsSlowerOnHopper) {
+TEST(Kernel, flash_attention2_is_slower_on_hopper) {
   const workload::Attention a{.batch = 1,
                               .q_heads = 32,
                               .kv_heads = 8,
@@ -250,7 +249,7 @@ TEST(Kernel, FlashAttention2IsSlowerOnHopper) {
 
 // A chunk of queries against a long prefix, as PyTorch runs it: by whole waves of query tiles, keys
 // never split, heads never packed.
-TEST(Attention, ChunksAgainstAPrefixAgreeWithTheH200) {
+TEST(Attention, chunks_against_a_prefix_agree_with_the_h200) {
   const CsvTable t = catalog::embedded_table("validation/h200_chunk_attention.csv").value();
   const DeviceModel h200 = device("h200-sxm", {.products = "pytorch", .attention = "pytorch"});
   std::vector<double> errors;
@@ -273,7 +272,7 @@ TEST(Attention, ChunksAgainstAPrefixAgreeWithTheH200) {
 
 // FlashAttention 2 over requests of different lengths: the parameters are of three quarters of
 // these rows. A single request runs as another kernel, which they are too slow for.
-TEST(Attention, PackedRequestsAgreeWithTheH200) {
+TEST(Attention, packed_requests_agree_with_the_h200) {
   const CsvTable t = catalog::embedded_table("validation/h200_packed_attention.csv").value();
   const DeviceModel h200 =
       device("h200-sxm", {.products = "pytorch", .attention = "flash2-packed"});
@@ -325,7 +324,7 @@ workload::Attention latent_decode(double batch, double keys, catalog::Dtype dtyp
 }
 
 // It is bound by products: Blackwell multiplies 8-bit keys as they are, Hopper widens them first.
-TEST(Attention, ALatentIsMultipliedMoreThanRead) {
+TEST(Attention, latent_is_multiplied_more_than_read) {
   const auto rate = [](const char* id, catalog::Dtype dtype) {
     const workload::Attention a = latent_decode(256, 9000, dtype);
     return flops_of(a).base() / kernel_time(device(id), a).base();
@@ -340,7 +339,7 @@ TEST(Attention, ALatentIsMultipliedMoreThanRead) {
 }
 
 // Few heads fill no tile, and many requests are then read as fast as memory goes.
-TEST(Attention, ALatentOfFewHeadsIsRead) {
+TEST(Attention, latent_of_few_heads_is_read) {
   workload::Attention a = latent_decode(256, 9000, catalog::Dtype::bf16);
   a.q_heads = 16;
   const double seconds = kernel_time(device("h200-sxm"), a).base();

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string_view>
 
 #include "core/catalog/shipped_fixture.h"
 #include "layers/compute/calibration.h"
+#include "layers/compute/kernel.h"
 
 namespace orrery::compute {
 namespace {
@@ -20,7 +20,7 @@ DeviceModel usual_device(std::string_view id) {
 const workload::Gemm kLarge{.m = 8192, .n = 8192, .k = 8192};
 
 // h200_gemm.csv: 70b_o at m = 8192 runs at 693 TFLOP/s, 70b_up at 694, at the 700 W limit.
-TEST(Power, ALargeProductSettlesNear700TflopsOnAnH200) {
+TEST(Power, large_product_settles_near_700_tflops_on_an_h200) {
   const Throttled t =
       throttle(usual_device("h200-sxm"), kernel_cost(usual_device("h200-sxm"), kLarge));
   const double tflops = flops_of(kLarge).base() / t.time.base() / 1e12;
@@ -30,7 +30,7 @@ TEST(Power, ALargeProductSettlesNear700TflopsOnAnH200) {
 }
 
 // The controller was seen to hold 691 to 693 W of 700.
-TEST(Power, NothingDrawsMoreThanItsLimitAboveTheLowestClock) {
+TEST(Power, nothing_draws_more_than_its_limit_above_the_lowest_clock) {
   const DeviceModel d = usual_device("h200-sxm");
   for (const double limit : {300.0, 400.0, 550.0, 700.0}) {
     const Throttled t = throttle(d, kernel_cost(d, kLarge), Seconds(0), Watts(limit));
@@ -39,7 +39,7 @@ TEST(Power, NothingDrawsMoreThanItsLimitAboveTheLowestClock) {
   }
 }
 
-TEST(Power, ALowerLimitNeverSpeedsUp) {
+TEST(Power, lower_limit_never_speeds_up) {
   const DeviceModel d = usual_device("h200-sxm");
   Seconds before(0);
   for (double limit = 800; limit >= 200; limit -= 25) {
@@ -51,7 +51,7 @@ TEST(Power, ALowerLimitNeverSpeedsUp) {
 
 // power_capping.csv: an H100 at 600 W of 700 trains in bf16 at 0.85 to 0.90 of its speed and serves
 // a memory-bound model at 0.92 to 0.95.
-TEST(Power, CapsAsPublished) {
+TEST(Power, caps_as_published) {
   const DeviceModel d = usual_device("h100-sxm");
   const KernelCost product = kernel_cost(d, kLarge);
   const double capped =
@@ -64,7 +64,7 @@ TEST(Power, CapsAsPublished) {
   EXPECT_GE(bound, 0.92);
 }
 
-TEST(Power, WaitingDrawsIdlePower) {
+TEST(Power, waiting_draws_idle_power) {
   const DeviceModel d = usual_device("h200-sxm");
   const Throttled t = throttle(d, KernelCost{}, seconds(1));
   EXPECT_EQ(t.power, d.power.idle);
@@ -73,7 +73,7 @@ TEST(Power, WaitingDrawsIdlePower) {
 }
 
 // A 500 W part of the same silicon spends the same energy on a FLOP.
-TEST(Power, TheSameSiliconUnderALowerLimitClocksLower) {
+TEST(Power, same_silicon_under_a_lower_limit_clocks_lower) {
   const Throttled full =
       throttle(usual_device("h100-sxm"), kernel_cost(usual_device("h100-sxm"), kLarge));
   const DeviceModel low = usual_device("h100-96-500w");
@@ -82,7 +82,7 @@ TEST(Power, TheSameSiliconUnderALowerLimitClocksLower) {
   EXPECT_LT(capped.power.base(), 500);
 }
 
-TEST(Power, ADecodeStepDrawsLessThanAProduct) {
+TEST(Power, decode_step_draws_less_than_a_product) {
   const DeviceModel d = usual_device("h200-sxm");
   const auto power = [&d](const workload::Operation& op) {
     return throttle(d, kernel_cost(d, op)).power;

@@ -1,54 +1,33 @@
 // Owned cost: the worked mid-points, the shares of electricity, break-even and the tornado.
 #include "layers/cost/ownership.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "layers/cost/break_even.h"
-#include "layers/cost/ownership_sensitivity.h"
+#include <cmath>
+
+#include "layers/cost/cost_fixture.h"
 
 namespace orrery::cost {
 namespace {
-
-const catalog::Catalog& shipped() {
-  static const catalog::Catalog catalog = [] {
-    auto loaded = catalog::load_embedded_catalog();
-    if (!loaded) ADD_FAILURE() << to_text(loaded.error());
-    return loaded ? std::move(*loaded) : catalog::Catalog{};
-  }();
-  return catalog;
-}
-
-// 5 years, 10 %, residual 10 %, 8 c/kWh, 150 USD/kW-month, 2.5 people per 1,000 accelerators, 90 %
-// used. What the source leaves open is ours: PUE 1.3, 200 kUSD a person, repair 4 %, network 15 %
-// and storage 6 % on top of the servers, typical training power (all typical rows of tco_params).
-OwnershipInput worked(double node_kusd, double node_kw, double accelerators) {
-  OwnershipInput in = ownership_defaults(shipped(), accelerators, kilowatts(node_kw));
-  in.capex = capex_with_adders(shipped(), kilo_usd(node_kusd));
-  in.colocation = usd(150) / (kilowatts(1) * months(1));
-  return in;
-}
-
-double usd_per_h(const OwnershipInput& in) {
-  return owned_cost(in).per_accelerator / usd_per_hour(1);
-}
 
 // B200 at the middle of the catalog's 450 to 600 kUSD comes out to the cent. The H100's 325 kUSD is
 // solved for (the middle of the 300 to 350 that the price row's source quotes); at the catalog's
 // middle of 375 it costs 2.47. docs/models/ownership.md says what this can and cannot show.
 TEST(Ownership, worked_mid_points_of_h100_and_b200) {
-  EXPECT_NEAR(usd_per_h(worked(325, 7.8, 8)), 2.19, 0.005);
-  EXPECT_NEAR(usd_per_h(worked(375, 7.8, 8)), 2.47, 0.005);
-  EXPECT_NEAR(usd_per_h(worked(525, 11.5, 8)), 3.45, 0.005);
+  EXPECT_NEAR(hourly(worked(325, 7.8, 8)), 2.19, 0.005);
+  EXPECT_NEAR(hourly(worked(375, 7.8, 8)), 2.47, 0.005);
+  EXPECT_NEAR(hourly(worked(525, 11.5, 8)), 3.45, 0.005);
 }
 
 // H200 and GB200 at the catalog's middles come to 2.75 and 2.60 against a published 2.64 each. The
 // published figures leave their prices unsaid; they follow from 405 kUSD a node and 3.31 MUSD a
 // rack, both inside the catalog's ranges.
 TEST(Ownership, worked_mid_points_of_h200_and_gb200) {
-  EXPECT_NEAR(usd_per_h(worked(425, 8.0, 8)), 2.64, 0.05 * 2.64);
-  EXPECT_NEAR(usd_per_h(worked(3250, 115, 72)), 2.64, 0.02 * 2.64);
-  EXPECT_NEAR(usd_per_h(worked(405, 8.0, 8)), 2.64, 0.005);
-  EXPECT_NEAR(usd_per_h(worked(3310, 115, 72)), 2.64, 0.005);
+  EXPECT_NEAR(hourly(worked(425, 8.0, 8)), 2.64, 0.05 * 2.64);
+  EXPECT_NEAR(hourly(worked(3250, 115, 72)), 2.64, 0.02 * 2.64);
+  EXPECT_NEAR(hourly(worked(405, 8.0, 8)), 2.64, 0.005);
+  EXPECT_NEAR(hourly(worked(3310, 115, 72)), 2.64, 0.005);
 }
 
 // 5 to 7 % of the total; claims of 40 to 50 % of operating cost leave depreciation out, and even
@@ -89,7 +68,7 @@ TEST(Ownership, annuity) {
   EXPECT_GT(annuity(0.1, 3, 0.1), annuity(0.1, 5, 0.1));
 }
 
-TEST(Ownership, an_owned_hall_replaces_rent_by_capital) {
+TEST(Ownership, owned_hall_replaces_rent_by_capital) {
   OwnershipInput rented = worked(325, 7.8, 8);
   OwnershipInput owned = rented;
   owned.colocation = UsdPerJoule();
@@ -116,55 +95,190 @@ TEST(Ownership, capex_comes_from_bills_by_section) {
 
 TEST(Ownership, dearer_inputs_never_cost_less) {
   const OwnershipInput base = worked(325, 7.8, 8);
-  const double at = usd_per_h(base);
+  const double at = hourly(base);
   OwnershipInput in = base;
   in.electricity = usd_per_kwh(0.12);
-  EXPECT_GT(usd_per_h(in), at);
+  EXPECT_GT(hourly(in), at);
   in = base;
   in.pue = 1.5;
-  EXPECT_GT(usd_per_h(in), at);
+  EXPECT_GT(hourly(in), at);
   in = base;
   in.goodput = 0.9;
-  EXPECT_NEAR(usd_per_h(in), at / 0.9, 1e-9);
+  EXPECT_NEAR(hourly(in), at / 0.9, 1e-9);
   in = base;
   in.years = 3;
-  EXPECT_GT(usd_per_h(in), at);
+  EXPECT_GT(hourly(in), at);
 }
 
-TEST(BreakEven, at_the_break_even_use_both_cost_the_same) {
-  const OwnershipInput in = worked(325, 7.8, 8);
-  for (double price : {2.2, 3.0, 4.3, 6.9}) {
-    const auto u = break_even_utilisation(in, usd_per_hour(price));
-    ASSERT_TRUE(u) << price;
-    OwnershipInput at = in;
-    at.utilisation = *u;
-    EXPECT_NEAR(usd_per_h(at), price, 1e-9);
+// 8 % over 4 years, 13 % left at the end: 1.08^4 = 1.36048896.
+constexpr double kFourYears = 1.08 * 1.08 * 1.08 * 1.08;
+constexpr double kPayment = (1 - 0.13 / kFourYears) * 0.08 / (1 - 1 / kFourYears);
+
+const CostItem& item_named(const Ownership& cost, const std::string& name) {
+  for (const CostItem& item : cost.items) {
+    if (item.name == name) return item;
   }
-  EXPECT_GT(break_even_utilisation(in, usd_per_hour(1.5)).value(), 1) << "owning never pays";
-  EXPECT_FALSE(break_even_utilisation(in, UsdPerSecond()));
+  ADD_FAILURE() << "no item " << name;
+  static const CostItem none;
+  return none;
 }
 
-TEST(Sensitivity, bars_are_ranked_and_straddle_the_value) {
-  const Tornado t = ownership_tornado(worked(325, 7.8, 8), shipped(), {});
-  EXPECT_NEAR(t.value, 2.19, 0.005);
-  ASSERT_GE(t.bars.size(), 8u);
-  for (std::size_t i = 1; i < t.bars.size(); ++i) EXPECT_GE(t.bars[i - 1].span, t.bars[i].span);
-  // Use and life move the cost most; electricity is far down the list.
-  EXPECT_EQ(t.bars[0].name, "utilisation");
-  EXPECT_EQ(t.bars[1].name, "years");
-  std::size_t electricity = 0;
-  while (t.bars[electricity].name != "electricity") ++electricity;
-  EXPECT_GT(electricity, 2u);
-  for (const SensitivityBar& bar : t.bars) EXPECT_FALSE(bar.reference.empty()) << bar.name;
+TEST(Ownership, every_item_of_a_year) {
+  const Ownership cost = owned_cost(small_hall());
+  const double hall = 9.3 * 31000 * 0.08 / (1 - 1 / (1.08 * 1.08));
+  const double power = 23 * 1.37 * 8760 * 0.071;
+  const std::vector<CostItem> expected = {
+      {"servers", usd(1e6 * kPayment), "nodes/a"},
+      {"network", usd(1.3e5 * kPayment), "switches/b"},
+      {"hall", usd(hall), "tco_params/facility-capex"},
+      {"electricity", usd(power), "grid_regions/c"},
+      {"colocation", usd(31.0 * 12 * 143), "tco_params/colocation"},
+      {"staff", usd(187e3 * 0.7), "tco_params/staff"},
+      {"repair", usd(1.13e6 * 0.037), "tco_params/server-failure-repair-opex"}};
+  ASSERT_EQ(cost.items.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(cost.items[i].name, expected[i].name);
+    EXPECT_EQ(cost.items[i].reference, expected[i].reference);
+    EXPECT_NEAR(cost.items[i].per_year.base(), expected[i].per_year.base(), 1e-6)
+        << expected[i].name;
+  }
+  const double capital = 1.13e6 * kPayment + hall;
+  const double running = power + 31.0 * 12 * 143 + 187e3 * 0.7 + 1.13e6 * 0.037;
+  EXPECT_NEAR(cost.capital.base(), capital, 1e-6);
+  EXPECT_NEAR(cost.running.base(), running, 1e-6);
+  EXPECT_NEAR(cost.annual.base(), capital + running, 1e-6);
+  EXPECT_NEAR(cost.electricity_of_total, power / (capital + running), 1e-12);
+  EXPECT_NEAR(cost.electricity_of_running, power / running, 1e-12);
+  const double useful = 16 * 8760 * 0.97 * 0.83 * 0.91;
+  EXPECT_NEAR(cost.useful_hours, useful, 1e-6);
+  EXPECT_NEAR(cost.per_accelerator / usd_per_hour(1), (capital + running) / useful, 1e-9);
 }
 
-TEST(Sensitivity, one_input_at_a_time) {
-  const std::vector<SensitivityInput> inputs{{"x", 1, 2, 3, "t"}, {"y", 10, 10, 10, "t"}};
-  const Tornado t = tornado(inputs, [](std::span<const double> v) { return v[0] * v[1]; });
-  EXPECT_DOUBLE_EQ(t.value, 20);
-  EXPECT_DOUBLE_EQ(t.bars[0].at_low, 10);
-  EXPECT_DOUBLE_EQ(t.bars[0].at_high, 30);
-  EXPECT_DOUBLE_EQ(t.bars[1].span, 0);
+// Without a contract, what is drawn is what is billed and built for.
+TEST(Ownership, drawn_power_overrides_contracted_power) {
+  OwnershipInput in = small_hall();
+  in.contracted = Watts();
+  const Ownership cost = owned_cost(in);
+  EXPECT_NEAR(item_named(cost, "colocation").per_year.base(), 23.0 * 12 * 143, 1e-6);
+  EXPECT_NEAR(item_named(cost, "hall").per_year.base(),
+              9.3 * 23000 * 0.08 / (1 - 1 / (1.08 * 1.08)), 1e-6);
+}
+
+TEST(Ownership, unpaid_hall_and_rent_are_left_out) {
+  OwnershipInput in = small_hall();
+  in.hall = UsdPerWatt();
+  in.colocation = UsdPerJoule();
+  const Ownership cost = owned_cost(in);
+  ASSERT_EQ(cost.items.size(), 5U);
+  for (const CostItem& item : cost.items) {
+    EXPECT_TRUE(item.name != "hall" && item.name != "colocation") << item.name;
+  }
+}
+
+TEST(Ownership, empty_fleet_costs_nothing) {
+  const Ownership cost = owned_cost({});
+  EXPECT_EQ(cost.annual, Usd());
+  EXPECT_EQ(cost.useful_hours, 0);
+  EXPECT_EQ(cost.per_accelerator, UsdPerSecond());
+  EXPECT_EQ(cost.electricity_of_total, 0);
+  EXPECT_EQ(cost.electricity_of_running, 0);
+}
+
+TEST(Ownership, annuity_without_time_or_interest) {
+  EXPECT_EQ(annuity(0.1, 0, 0.2), 0);
+  EXPECT_EQ(annuity(0.1, -1, 0.2), 0);
+  EXPECT_NEAR(annuity(0, 4, 0.12), 0.22, 1e-15);
+  EXPECT_NEAR(annuity(0.08, 4, 0.13), kPayment, 1e-12);
+  EXPECT_NEAR(annuity(0.08, 0.5, 0), 0.08 / (1 - 1 / std::sqrt(1.08)), 1e-12);
+}
+
+TEST(Ownership, ranges_come_from_the_catalog) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"rate", "wacc"},
+      {"years", "server-depreciation"},
+      {"residual", "residual"},
+      {"repair", "server-failure-repair-opex"},
+      {"colocation", "colocation"},
+      {"staff", "staff"},
+      {"network adder", "network-capex-adder"},
+      {"storage adder", "storage-capex-adder"},
+      {"hall", "facility-capex"},
+      {"goodput loss", "goodput-loss"}};
+  std::vector<std::string> ids;
+  for (const auto& [name, id] : rows) ids.push_back(id);
+  const auto ranges = ownership_ranges(rows_of(ids));
+  ASSERT_EQ(ranges.size(), 11U);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double n = static_cast<double>(i) + 1;
+    EXPECT_EQ(ranges[i].name, rows[i].first);
+    EXPECT_EQ(ranges[i].low, n) << rows[i].first;
+    EXPECT_EQ(ranges[i].typical, n + 0.25) << rows[i].first;
+    EXPECT_EQ(ranges[i].high, n + 0.75) << rows[i].first;
+    EXPECT_EQ(ranges[i].unit, "unit of " + rows[i].second);
+    EXPECT_EQ(ranges[i].reference, "tco_params/" + rows[i].second);
+  }
+  const auto bare = ownership_ranges({});
+  ASSERT_EQ(bare.size(), 1U);
+  EXPECT_EQ(bare[0].name, "salary");
+  EXPECT_EQ(bare[0].low, 120);
+  EXPECT_EQ(bare[0].typical, 200);
+  EXPECT_EQ(bare[0].high, 300);
+  EXPECT_EQ(bare[0].unit, "kUSD a year");
+  EXPECT_EQ(bare[0].reference, "docs/models/ownership.md");
+}
+
+TEST(Ownership, defaults_come_from_the_catalog) {
+  const catalog::Catalog c =
+      rows_of({"colocation", "staff", "server-failure-repair-opex", "wacc", "server-depreciation",
+               "facility-life", "network-capex-adder", "storage-capex-adder"});
+  const OwnershipInput in = ownership_defaults(c, 640, kilowatts(70));
+  EXPECT_EQ(in.accelerators, 640);
+  EXPECT_EQ(in.it_power, kilowatts(70));
+  EXPECT_NEAR(in.colocation * (kilowatts(1) * months(1)) / usd(1), 1.25, 1e-12);
+  EXPECT_NEAR(in.people, 0.64 * 2.25, 1e-12);
+  EXPECT_EQ(in.repair, 3.25);
+  EXPECT_EQ(in.rate, 4.25);
+  EXPECT_EQ(in.years, 5.25);
+  EXPECT_EQ(in.hall_years, 6.25);
+  const OwnershipInput bare = ownership_defaults({}, 640, kilowatts(70));
+  EXPECT_NEAR(bare.colocation * (kilowatts(1) * months(1)) / usd(1), 160, 1e-9);
+  EXPECT_NEAR(bare.people, 0.64 * 2.5, 1e-12);
+  EXPECT_EQ(bare.repair, 0.04);
+  EXPECT_EQ(bare.rate, 0.10);
+  EXPECT_EQ(bare.years, 5);
+  EXPECT_EQ(bare.hall_years, 20);
+
+  const auto told = capex_with_adders(c, usd(1000));
+  const auto assumed = capex_with_adders({}, usd(1000));
+  ASSERT_EQ(told.size(), 3U);
+  ASSERT_EQ(assumed.size(), 3U);
+  EXPECT_NEAR(told[0].amount.base(), 1000, 1e-9);
+  EXPECT_NEAR(told[1].amount.base(), 7250, 1e-9);
+  EXPECT_NEAR(told[2].amount.base(), 8250, 1e-9);
+  EXPECT_NEAR(assumed[1].amount.base(), 150, 1e-9);
+  EXPECT_NEAR(assumed[2].amount.base(), 60, 1e-9);
+  EXPECT_EQ(told[0].name + " " + told[0].reference, "servers nodes");
+  EXPECT_EQ(told[1].name + " " + told[1].reference, "network tco_params/network-capex-adder");
+  EXPECT_EQ(told[2].name + " " + told[2].reference, "storage tco_params/storage-capex-adder");
+}
+
+TEST(Ownership, capex_sums_sections_over_bills) {
+  const catalog::PriceRange cheap{usd(10), usd(14)};
+  const catalog::PriceRange dear{usd(100), usd(120)};
+  catalog::Bill a;
+  a.lines = {{"fleet", "x", "", 3, cheap, Watts(), "first"},
+             {"fabric", "y", "", 2, std::nullopt, Watts(), "unpriced"},
+             {"fleet", "z", "", 2, dear, Watts(), "second"}};
+  catalog::Bill b;
+  b.lines = {{"fabric", "y", "", 5, cheap, Watts(), "third"},
+             {"fleet", "x", "", 1, dear, Watts(), "fourth"}};
+  const std::vector<catalog::Bill> bills{a, b};
+  const auto capex = capex_of(bills);
+  ASSERT_EQ(capex.size(), 2U);
+  EXPECT_EQ(capex[0].name + " " + capex[0].reference, "fleet first");
+  EXPECT_NEAR(capex[0].amount.base(), 3 * 12 + 2 * 110 + 110, 1e-9);
+  EXPECT_EQ(capex[1].name + " " + capex[1].reference, "fabric third");
+  EXPECT_NEAR(capex[1].amount.base(), 60, 1e-9);
 }
 
 }  // namespace

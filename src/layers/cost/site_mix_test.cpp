@@ -1,6 +1,7 @@
 // Several sites as one bill, by hand.
 #include "layers/cost/site_mix.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +22,7 @@ SiteBill site_bill(double mean_mw, double nameplate_mw, double pue, double cents
 double cents(const SiteMix& mix) { return mix.price * kwh(1) / usd(1) * 100; }
 
 // 1 MW x 1.3 at 7 cents, 3 MW x 1.1 at 30 and 2 MW x 1.5 at 12: 1.3, 3.3 and 3.0 MW at the meter.
-TEST(SiteMix, WeighsPricesByWhatIsDrawnAtTheMeter) {
+TEST(SiteMix, weighs_prices_by_what_is_drawn_at_the_meter) {
   const std::vector<SiteBill> sites = {site_bill(1, 1.5, 1.3, 7, false),
                                        site_bill(3, 4.5, 1.1, 30, true),
                                        site_bill(2, 4, 1.5, 12, false)};
@@ -31,10 +32,9 @@ TEST(SiteMix, WeighsPricesByWhatIsDrawnAtTheMeter) {
   EXPECT_NEAR(mix.pue, 7.6 / 6, 1e-12);
   EXPECT_NEAR(cents(mix), (1.3 * 7 + 3.3 * 30 + 3.0 * 12) / 7.6, 1e-9);
   EXPECT_NEAR(mix.owned_share, 0.45, 1e-12);
-  EXPECT_EQ(mix.reference, "the sites' own, by what each draws");
 }
 
-TEST(SiteMix, OneSiteIsItself) {
+TEST(SiteMix, one_site_is_itself) {
   const SiteMix mix = mix_of(std::vector{site_bill(1, 1.5, 1.3, 7, true)});
   EXPECT_NEAR(mix.pue, 1.3, 1e-12);
   EXPECT_NEAR(cents(mix), 7, 1e-12);
@@ -46,7 +46,7 @@ TEST(SiteMix, OneSiteIsItself) {
   EXPECT_NEAR(cents(twice), 7, 1e-12);
 }
 
-TEST(SiteMix, WithoutADrawThereIsAPriceAndNoLosses) {
+TEST(SiteMix, without_a_draw_there_is_only_a_price) {
   const SiteMix still = mix_of(std::vector{site_bill(0, 0, 1.3, 7, true)});
   EXPECT_NEAR(cents(still), 7, 1e-12);
   EXPECT_EQ(still.pue, 1);

@@ -12,7 +12,7 @@ namespace {
 
 // The published rows are means of four trials; beside their 10 % and 2 % a difference of two
 // standard errors of such a mean is no difference.
-TEST(Ecmp, ReproducesTheMonteCarlo) {
+TEST(Ecmp, reproduces_the_monte_carlo) {
   const auto table = catalog::embedded_table("validation/ecmp_collision_mc.csv");
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 18u);
@@ -35,7 +35,7 @@ TEST(Ecmp, ReproducesTheMonteCarlo) {
   EXPECT_LE(outside, 2);
 }
 
-TEST(Ecmp, AdaptiveRoutingNeedsNoLuck) {
+TEST(Ecmp, adaptive_routing_needs_no_luck) {
   const EcmpSpread hashed = ecmp_spread({.queue_pairs = 1});
   const EcmpSpread adaptive =
       ecmp_spread({.queue_pairs = 1, .routing = catalog::RoutingKind::adaptive});
@@ -44,11 +44,31 @@ TEST(Ecmp, AdaptiveRoutingNeedsNoLuck) {
 }
 
 // Within a fifth of 1 + sqrt(2 ln(P) / q).
-TEST(Ecmp, ClosedFormOfTheWorstLink) {
+TEST(Ecmp, closed_form_of_the_worst_link) {
   for (const int q : {4, 16}) {
     const EcmpSpread s = ecmp_spread({.queue_pairs = q});
     EXPECT_NEAR(1 + std::sqrt(2 * std::log(2048.0) / q), s.worst_load, 0.2 * s.worst_load);
   }
+}
+
+// Of two trials the deviation is their difference over the square root of two; of one there is
+// none.
+TEST(Ecmp, spread_averages_trials_with_the_sample_deviation) {
+  EcmpStudy study{
+      .leaves = 4, .hosts_per_leaf = 8, .spines = 4, .queue_pairs = 1, .trials = 1, .seed = 5};
+  const EcmpSpread first = ecmp_spread(study);
+  study.seed = 6;
+  const EcmpSpread second = ecmp_spread(study);
+  EXPECT_EQ(first.mean_rate_deviation, 0);
+  study.seed = 5;
+  study.trials = 2;
+  const EcmpSpread both = ecmp_spread(study);
+  EXPECT_NEAR(both.mean_rate, (first.mean_rate + second.mean_rate) / 2, 1e-12);
+  EXPECT_NEAR(both.least_rate, (first.least_rate + second.least_rate) / 2, 1e-12);
+  EXPECT_NEAR(both.mean_rate_deviation,
+              std::abs(first.mean_rate - second.mean_rate) / std::sqrt(2.0), 1e-9);
+  EXPECT_NEAR(both.worst_load_deviation,
+              std::abs(first.worst_load - second.worst_load) / std::sqrt(2.0), 1e-9);
 }
 
 }  // namespace

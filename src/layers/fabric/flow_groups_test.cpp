@@ -84,7 +84,7 @@ Rings run_rings(int jobs, sim::SimTime begin, Seconds length, FlowOptions option
 }
 
 // 1,024 jobs on leaves of their own: an event re-solves its own job's flows and no other's.
-TEST(FlowGroups, AThousandRingsAreSolvedApart) {
+TEST(FlowGroups, thousand_rings_are_solved_separately) {
   const Seconds length = microseconds(45);  // all begin, some dozen steps end
   const Rings apart = run_rings(1024, sim::SimTime(), length, {});
   const Rings whole = run_rings(1024, sim::SimTime(), length, {.whole = true});
@@ -98,7 +98,7 @@ TEST(FlowGroups, AThousandRingsAreSolvedApart) {
 }
 
 // The same steps a year and more after the clock began last as long, to the nanosecond.
-TEST(FlowGroups, AYearIntoARunNothingIsRounded) {
+TEST(FlowGroups, times_are_exact_after_a_simulated_year) {
   const sim::SimTime late = sim::SimTime::from(days(1000));
   const Rings now = run_rings(8, sim::SimTime(), seconds(1), {});
   const Rings then = run_rings(8, late, seconds(1), {});
@@ -109,19 +109,6 @@ TEST(FlowGroups, AYearIntoARunNothingIsRounded) {
       EXPECT_EQ(now.ends[j][i] + late.ns(), then.ends[j][i]);
     }
   }
-}
-
-TEST(FlowEngine, AFlowMayTakeAYearAndOneOfAThousandYearsDoesNotEnd) {
-  sim::Kernel kernel;
-  FlowEngine engine(kernel, {1.0});
-  const std::vector<LinkId> path{0};
-  const FlowId year = engine.start({.path = path, .bytes = 31'536'000, .priority = 1});
-  const FlowId never = engine.start({.path = path, .bytes = 1e3 * 31'536'000});
-  kernel.run();
-  EXPECT_EQ(engine.finish_time(year), sim::SimTime::from(years(1)));
-  EXPECT_FALSE(engine.is_done(never));
-  EXPECT_EQ(kernel.now(), sim::SimTime::from(years(1)));
-  EXPECT_EQ(kernel.pending(), 1u);
 }
 
 // Does the same random things to an engine: starts, cancels, loses and mends links.
@@ -186,7 +173,7 @@ Outcome after_mischief(std::uint64_t seed, FlowOptions options) {
 }
 
 // Any difference would be a flow that kept a rate it should not have.
-TEST(FlowGroups, SolvedApartIsSolvedWhole) {
+TEST(FlowGroups, separate_and_whole_solutions_agree) {
   std::uint64_t apart_visits = 0, whole_visits = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const Outcome apart = after_mischief(seed, {}), whole = after_mischief(seed, {.whole = true});
@@ -202,124 +189,8 @@ TEST(FlowGroups, SolvedApartIsSolvedWhole) {
   EXPECT_LT(2 * apart_visits, whole_visits);
 }
 
-struct Notes final : FlowObserver {
-  std::vector<std::string> lines;
-  std::function<void(FlowId)> on_rate;
-  void on_flow_done(sim::Kernel& kernel, FlowId, std::uint64_t tag) override {
-    lines.push_back("done " + std::to_string(tag) + " at " +
-                    std::to_string(kernel.now().ns() / 1'000'000'000));
-  }
-  void on_flow_rate(sim::Kernel& kernel, FlowId flow, std::uint64_t tag,
-                    BytesPerSecond rate) override {
-    lines.push_back("rate " + std::to_string(tag) + " " +
-                    std::to_string(static_cast<int>(rate.base())) + " at " +
-                    std::to_string(kernel.now().ns() / 1'000'000'000));
-    if (on_rate) on_rate(flow);
-  }
-};
-
-TEST(FlowEngine, AnObserverHearsOfItsFlowAndNoOther) {
-  sim::Kernel kernel;
-  FlowEngine engine(kernel, {10.0, 10.0});
-  const std::vector<LinkId> first{0}, second{1};
-  Notes mine, everybodys;
-  engine.observe(&everybodys);
-  engine.start({.path = first, .bytes = 100, .latency = 1, .tag = 1, .observer = &mine});
-  engine.start({.path = first, .bytes = 25, .latency = 3, .tag = 2});
-  engine.start({.path = second, .bytes = 40, .tag = 3});
-  kernel.run();
-  // Alone from 1 s to 3 s, in halves until 8 s, alone again.
-  EXPECT_THAT(mine.lines,
-              ElementsAre("rate 1 10 at 1", "rate 1 5 at 3", "rate 1 10 at 8", "done 1 at 13"));
-  EXPECT_THAT(everybodys.lines, ElementsAre("done 3 at 4", "done 2 at 8"));
-}
-
-TEST(FlowEngine, ALostLinkIsARateOfNothing) {
-  sim::Kernel kernel;
-  FlowEngine engine(kernel, {10.0});
-  const std::vector<LinkId> path{0};
-  Notes notes;
-  engine.start({.path = path, .bytes = 100, .tag = 7, .observer = &notes});
-  kernel.run(sim::SimTime::from(seconds(2)));
-  engine.set_capacity(0, BytesPerSecond(0));
-  kernel.run(sim::SimTime::from(seconds(5)));
-  engine.set_capacity(0, BytesPerSecond(40));
-  kernel.run();
-  EXPECT_THAT(notes.lines,
-              ElementsAre("rate 7 10 at 0", "rate 7 0 at 2", "rate 7 40 at 5", "done 7 at 7"));
-}
-
-TEST(FlowEngine, ACancelledFlowLeavesItsShareAndIsNeverDone) {
-  sim::Kernel kernel;
-  FlowEngine engine(kernel, {10.0});
-  const std::vector<LinkId> path{0};
-  Notes notes;
-  const FlowId gone = engine.start({.path = path, .bytes = 100, .tag = 1, .observer = &notes});
-  const FlowId stays = engine.start({.path = path, .bytes = 60});
-  const FlowId waits = engine.start({.path = path, .bytes = 30, .latency = 5});
-  kernel.run(sim::SimTime::from(seconds(2)));
-  EXPECT_NEAR(engine.cancel(gone).base(), 90, 1e-6);
-  EXPECT_NEAR(engine.cancel(waits).base(), 30, 1e-6);
-  EXPECT_EQ(engine.cancel(gone), Bytes());  // again: nothing
-  EXPECT_EQ(engine.active(), 1u);
-  EXPECT_EQ(engine.waiting(), 0u);
-  kernel.run();
-  EXPECT_NEAR(engine.finish_time(stays).seconds().base(), 7, 1e-9);  // 10 bytes at 5, 50 at 10
-  EXPECT_FALSE(engine.is_done(gone));
-  EXPECT_FALSE(engine.is_done(waits));
-  EXPECT_EQ(engine.cancel(stays), Bytes());  // done: nothing
-  EXPECT_THAT(notes.lines, ElementsAre("rate 1 5 at 0"));
-}
-
-// Flows that are cancelled while they are told of, whose numbers are taken again at once.
-TEST(FlowEngine, AnObserverMayCancelAndStartInsideACall) {
-  sim::Kernel kernel;
-  FlowEngine engine(kernel, {10.0});
-  engine.keep_finished(false);
-  const std::vector<LinkId> path{0};
-  Notes first, second, third;
-  const FlowId a = engine.start({.path = path, .bytes = 50, .tag = 1, .observer = &first});
-  const FlowId b = engine.start({.path = path, .bytes = 50, .tag = 2, .observer = &second});
-  FlowId c = b;
-  first.on_rate = [&, is_first = true](FlowId) mutable {
-    if (!std::exchange(is_first, false)) return;
-    engine.cancel(b);
-    c = engine.start({.path = path, .bytes = 50, .tag = 3, .observer = &third});
-  };
-  kernel.run();
-  EXPECT_NE(c, b);  // its number is free only after the instant is settled
-  EXPECT_NE(c, a);
-  EXPECT_THAT(second.lines, IsEmpty());
-  EXPECT_THAT(third.lines, ElementsAre("rate 3 5 at 0", "done 3 at 10"));
-  EXPECT_EQ(engine.start({.path = path, .bytes = 1}), c);
-}
-
-TEST(FlowEngine, ACappedFlowWithoutLinksCanBeCancelled) {
-  sim::Kernel kernel;
-  FlowEngine engine(kernel, {10.0});
-  const std::vector<LinkId> path{0};
-  const FlowId bare = engine.start({.path = {}, .bytes = 100, .cap = 10});
-  const FlowId other = engine.start({.path = path, .bytes = 100});
-  kernel.run(sim::SimTime::from(seconds(4)));
-  EXPECT_NEAR(engine.cancel(bare).base(), 60, 1e-6);
-  kernel.run();
-  EXPECT_FALSE(engine.is_done(bare));
-  EXPECT_TRUE(engine.is_done(other));
-}
-
-TEST(FlowEngine, AnEngineMayDieBeforeItsKernel) {
-  sim::Kernel kernel;
-  const std::vector<LinkId> path{0};
-  {
-    FlowEngine engine(kernel, {10.0});
-    engine.start({.path = path, .bytes = 100, .latency = 1});
-    EXPECT_EQ(kernel.pending(), 1u);
-  }
-  EXPECT_EQ(kernel.run(), 0u);
-}
-
 // The groups alone: three flows in a row of links, and what is left when the middle one goes.
-TEST(FlowGroups, FallApartWhenTheLinkBetweenThemGoes) {
+TEST(FlowGroups, groups_split_when_their_link_is_lost) {
   FlowTable table;
   table.paths = {0, 1, 1, 2, 2, 3};
   for (std::uint32_t f = 0; f < 3; ++f) table.flows.push_back({.path_begin = 2 * f, .hops = 2});

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "layers/fabric/hazards.h"
 
@@ -35,7 +36,7 @@ std::vector<double> rates_after(PauseFluid& fluid, std::size_t flows, Seconds se
   return rates;
 }
 
-TEST(PauseFluid, an_incast_fills_to_xoff_when_the_bound_says) {
+TEST(PauseFluid, incast_reaches_xoff_at_the_bound) {
   const PauseOptions options{.xoff = bytes(300e3), .marking = {}};
   const int senders = 8;
   PauseFluid fluid = star(senders, options);
@@ -110,7 +111,7 @@ TEST(PauseFluid, pauses_share_by_port_and_marks_by_flow) {
 // Zhu et al., SIGCOMM 2015, figure 4: four senders under one switch and `others` under a third to
 // one receiver; the victim goes elsewhere over an uplink of the four. Fair is 20 Gb/s; measured
 // medians with pauses alone are 10 and, with two others, 4.5.
-TEST(PauseFluid, a_victim_is_held_to_its_neighbours_share) {
+TEST(PauseFluid, victim_is_held_to_its_neighbours_share) {
   const auto victim_gets = [](int others, std::optional<EcnMarking> marking) {
     // Switches T1 (senders, victim), L1, L2, spines S1, S2, L3, L4, T4 (receiver), T3 (others).
     enum : LinkId {
@@ -150,7 +151,7 @@ TEST(PauseFluid, a_victim_is_held_to_its_neighbours_share) {
   EXPECT_GT(victim_gets(2, EcnMarking{.kmin = bytes(40e3), .kmax = bytes(150e3), .pmax = 0.1}), 18);
 }
 
-TEST(PauseFluid, a_stuck_nic_stops_what_shares_its_way_until_the_watchdog) {
+TEST(PauseFluid, stuck_nic_stops_its_neighbours_until_the_watchdog) {
   // 0, 1: NICs; 2: uplink of both; 3: to the stuck one; 4: to another.
   const PauseOptions options{
       .xoff = bytes(200e3), .marking = {}, .watchdog = std::optional(milliseconds(5))};
@@ -182,6 +183,206 @@ TEST(PauseFluid, more_marking_leaves_a_shorter_queue) {
   };
   EXPECT_LT(queue(1), queue(0.1));
   EXPECT_FALSE(marked_queue({.pmax = 1e-6}, control, 8, gbits_per_s(400)).is_marked_enough);
+}
+
+// Nobody marks, pauses or drops, unless told.
+PauseOptions slow_steps() {
+  return {.step = seconds(1),
+          .pauses = false,
+          .xoff = bytes(1000),
+          .xon = 0.8,
+          .headroom = bytes(1000),
+          .marking = {}};
+}
+
+constexpr LinkId kPath[] = {0, 1};
+
+// A NIC of 10 into a port of 4: 10 come in the first second; 4 of 10 go and 10 come; 4 of 16 go.
+TEST(PauseFluid, port_forwards_at_its_rate) {
+  PauseFluid fluid({10, 4}, slow_steps());
+  EXPECT_FALSE(fluid.is_paused(0) || fluid.is_shut(0));
+  EXPECT_EQ(fluid.queue(1), 0);
+  EXPECT_EQ(fluid.add_flow(kPath), 0U);
+  fluid.run(seconds(1));
+  EXPECT_EQ(fluid.now_s(), 1);
+  EXPECT_DOUBLE_EQ(fluid.inside(), 10);
+  EXPECT_DOUBLE_EQ(fluid.queue(1), 6);
+  EXPECT_EQ(fluid.delivered(0), 0);
+  fluid.run(seconds(2));
+  EXPECT_DOUBLE_EQ(fluid.delivered(0), 8);
+  EXPECT_DOUBLE_EQ(fluid.inside(), 22);
+  EXPECT_DOUBLE_EQ(fluid.sent(), 30);
+  EXPECT_DOUBLE_EQ(fluid.queue(1), 18);
+  EXPECT_DOUBLE_EQ(fluid.queue(0), 0) << "nothing waits for a NIC";
+  EXPECT_DOUBLE_EQ(fluid.highest_queue(), 12) << "as the last step began";
+  EXPECT_EQ(fluid.dropped(), 0);
+  EXPECT_EQ(fluid.pauses(), 0U);
+  EXPECT_EQ(fluid.rate(0), 10);
+}
+
+// A port that is faster than what comes takes all of it, a step later.
+TEST(PauseFluid, fast_port_queues_nothing) {
+  PauseFluid fluid({3, 10, 10}, slow_steps());
+  const LinkId path[] = {0, 1, 2};
+  fluid.add_flow(path);
+  fluid.run(seconds(5));
+  EXPECT_DOUBLE_EQ(fluid.delivered(0), 9);
+  EXPECT_DOUBLE_EQ(fluid.inside(), 6);
+  EXPECT_EQ(fluid.queue(1), 0);
+  // Two flows of one NIC share it.
+  PauseFluid both({6, 10}, slow_steps());
+  both.add_flow(kPath);
+  both.add_flow(kPath);
+  both.run(seconds(3));
+  EXPECT_DOUBLE_EQ(both.sent(), 18);
+  EXPECT_DOUBLE_EQ(both.delivered(1), 6);
+}
+
+// Xoff and headroom are 8 beyond the 4 that a step takes: of 16 four are dropped, then of 18 six.
+TEST(PauseFluid, bytes_beyond_the_headroom_are_dropped) {
+  PauseOptions options = slow_steps();
+  options.xoff = bytes(5);
+  options.headroom = bytes(3);
+  PauseFluid fluid({10, 4}, options);
+  fluid.add_flow(kPath);
+  fluid.run(seconds(2));
+  EXPECT_EQ(fluid.dropped(), 0);
+  fluid.run(seconds(1));
+  EXPECT_DOUBLE_EQ(fluid.dropped(), 4);
+  EXPECT_DOUBLE_EQ(fluid.inside(), 18);
+  fluid.run(seconds(1));
+  EXPECT_DOUBLE_EQ(fluid.dropped(), 10);
+  EXPECT_DOUBLE_EQ(fluid.delivered(0), 12);
+  EXPECT_EQ(fluid.pauses(), 0U) << "nobody pauses";
+}
+
+TEST(PauseFluid, queues_grow_without_pauses) {
+  PauseOptions options = slow_steps();
+  options.xoff = bytes(1);
+  PauseFluid fluid({10, 4}, options);
+  fluid.add_flow(kPath);
+  fluid.run(seconds(6));
+  EXPECT_EQ(fluid.pauses(), 0U);
+  EXPECT_FALSE(fluid.is_paused(0));
+  EXPECT_DOUBLE_EQ(fluid.sent(), 60);
+}
+
+// What the NIC brought beyond its own 10 passes Xoff = 5 in the third second; a second later it is
+// paused, until less than 4 is left beyond, and a second more.
+TEST(PauseFluid, port_is_paused_from_xoff_to_xon) {
+  PauseOptions options = slow_steps();
+  options.pauses = true;
+  options.xoff = bytes(5);
+  PauseFluid fluid({10, 4}, options);
+  fluid.add_flow(kPath);
+  const double inside[] = {10, 16, 22, 18, 14, 10, 6, 12, 18, 24, 20};
+  const bool paused[] = {false, false, false, true, true, true, true, false, false, false, true};
+  for (std::size_t i = 0; i < std::size(inside); ++i) {
+    fluid.run(seconds(1));
+    EXPECT_DOUBLE_EQ(fluid.inside(), inside[i]) << i;
+    EXPECT_EQ(fluid.is_paused(0), paused[i]) << i;
+    EXPECT_FALSE(fluid.is_paused(1)) << i;
+  }
+  EXPECT_EQ(fluid.pauses(), 2U);
+  EXPECT_EQ(fluid.dropped(), 0);
+}
+
+// Ingress counts what came over it: with pauses, drops are of the NIC's 10 + 5 + 3.
+TEST(PauseFluid, with_pauses_headroom_counts_per_ingress) {
+  PauseOptions options = slow_steps();
+  options.pauses = true;
+  options.xoff = bytes(5);
+  options.headroom = bytes(3);
+  PauseFluid fluid({10, 4}, options);
+  fluid.add_flow(kPath);
+  fluid.run(seconds(4));
+  // 22 as the fourth began: 18 stay, four are dropped, four go.
+  EXPECT_DOUBLE_EQ(fluid.dropped(), 4);
+  EXPECT_DOUBLE_EQ(fluid.inside(), 14);
+}
+
+// The receiver pauses for good; bytes wait from the second second on. After three such the port is
+// shut and drops what it has and what comes.
+TEST(PauseFluid, watchdog_shuts_a_stuck_port) {
+  PauseOptions options = slow_steps();
+  options.watchdog = seconds(3);
+  PauseFluid fluid({10, 4}, options);
+  fluid.add_flow(kPath);
+  fluid.stick(1);
+  EXPECT_TRUE(fluid.is_paused(1));
+  fluid.run(seconds(3));
+  EXPECT_FALSE(fluid.is_shut(1));
+  EXPECT_DOUBLE_EQ(fluid.inside(), 30);
+  fluid.run(seconds(1));
+  EXPECT_TRUE(fluid.is_shut(1));
+  EXPECT_FALSE(fluid.is_paused(1));
+  EXPECT_DOUBLE_EQ(fluid.dropped(), 30);
+  EXPECT_DOUBLE_EQ(fluid.inside(), 10);
+  EXPECT_EQ(fluid.delivered(0), 0);
+  fluid.run(seconds(1));
+  EXPECT_DOUBLE_EQ(fluid.dropped(), 40);
+}
+
+// Marks from 5 to 15 bytes beyond a step, up to one half. Alone at full rate alpha falls by g/t_a
+// of itself; then p = 0.05 of 6 waiting, then 0.35 of 12.
+TEST(PauseFluid, marks_cut_the_sender_rate) {
+  PauseOptions options = slow_steps();
+  options.marking = EcnMarking{.kmin = bytes(5), .kmax = bytes(15), .pmax = 0.5};
+  options.way_back = 1;
+  options.control = {.cut_gap = seconds(3),
+                     .alpha_gap = seconds(2),
+                     .timer = seconds(4),
+                     .counter = bytes(20),
+                     .fast_stages = 2,
+                     .gain = 0.25,
+                     .increase = 0.01,
+                     .packet = bytes(1)};
+  PauseFluid fluid({10, 4}, options);
+  fluid.add_flow(kPath);
+  fluid.run(seconds(1));
+  EXPECT_EQ(fluid.rate(0), 10);
+  double alpha = 1 - 0.25 / 2;
+  fluid.run(seconds(1));
+  // Ten packets a second: hit in 3 s with 1 - 0.95^30, in 2 s with 1 - 0.95^20.
+  const double first = 10 - 10 * alpha / 2 * (1 - std::pow(0.95, 30)) / 3;
+  EXPECT_NEAR(fluid.rate(0), first, 1e-9);
+  alpha += 0.25 / 2 * (1 - std::pow(0.95, 20) - alpha);
+  fluid.run(seconds(1));
+  EXPECT_NEAR(fluid.sent(), 20 + first, 1e-9);
+  const double clear = 0.65, packets = first, gap = 10 - first;
+  const double stages =
+      0.35 / (std::pow(clear, -20) - 1) + 0.35 / (std::pow(clear, -4 * packets) - 1);
+  const double second = first - first * alpha / 2 * (1 - std::pow(clear, 3 * packets)) / 3 +
+                        gap / 2 * packets * stages;
+  EXPECT_NEAR(fluid.rate(0), second, 1e-9);
+}
+
+TEST(PauseFluid, marking_rises_from_kmin_to_kmax) {
+  const EcnMarking m{.kmin = bytes(40), .kmax = bytes(200), .pmax = 0.1};
+  EXPECT_EQ(m.probability(40), 0);
+  EXPECT_DOUBLE_EQ(m.probability(80), 0.025);
+  EXPECT_DOUBLE_EQ(m.probability(200), 0.1);
+  EXPECT_EQ(m.probability(200.1), 1);
+}
+
+// In packets: Rai = 0.01 x 100, N = 3, t_a = 2 s, C = 100, B = 50, T = 4 s.
+TEST(PauseFluid, dcqcn_fixed_point) {
+  const RateControl c{.alpha_gap = seconds(2),
+                      .timer = seconds(4),
+                      .counter = bytes(500),
+                      .increase = 0.01,
+                      .packet = bytes(10)};
+  const EcnMarking marking{.kmin = bytes(100), .kmax = bytes(300), .pmax = 0.5};
+  const MarkedQueue q = marked_queue(marking, c, 3, BytesPerSecond(1000));
+  const double stages = 1 / 50.0 + 3 / 400.0;
+  const double p = std::cbrt(0.01 * 100 * 9 / (2 * 100.0 * 100) * stages * stages);
+  EXPECT_NEAR(q.probability, p, 1e-9);
+  EXPECT_NEAR(q.queue.base(), 100 + 200 * p / 0.5, 1e-6);
+  EXPECT_TRUE(q.is_marked_enough);
+  const MarkedQueue none = marked_queue({.kmin = bytes(100), .kmax = bytes(300), .pmax = p / 2}, c,
+                                        3, BytesPerSecond(1000));
+  EXPECT_FALSE(none.is_marked_enough);
+  EXPECT_EQ(none.queue, bytes(300));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
+#include "layers/facility/cooling_loop.h"
 #include "layers/facility/hours.h"
 
 namespace orrery::facility {
@@ -34,7 +35,7 @@ TEST(CleanHours, means_run_over_the_end_of_the_file) {
   EXPECT_NEAR(mean(24 * 400 + 9, 1), 100, 1e-9);  // a year later
 }
 
-TEST(CleanHours, solved_by_hand) {
+TEST(CleanHours, cleanest_hours_of_a_day) {
   const CleanRule half_day{.below = grams_per_kwh(200), .wait = hours(12)};
   EXPECT_EQ(start_h(10, 2, half_day), 10);  // it is clean now
   EXPECT_EQ(start_h(10.25, 2, half_day), 10.25);
@@ -50,7 +51,7 @@ TEST(CleanHours, solved_by_hand) {
 }
 
 // Of hours of coming 0 to 23, those from 17 to 20 do not wait 12 hours; 21 to 8 wait for nine.
-TEST(CleanHours, of_work_that_comes_every_hour) {
+TEST(CleanHours, hourly_arriving_work) {
   const std::vector<GramsPerJoule> day = sunny_day();
   const CleanRule rule{.below = grams_per_kwh(200), .wait = hours(12)};
   const CleanEffect e = effect_of(HourCurve(day), rule, hours(1), {hours(1), hours(1)});
@@ -63,7 +64,7 @@ TEST(CleanHours, of_work_that_comes_every_hour) {
 
 // Whatever the hours: none waits longer than it may, who waits does so for a clean hour, and more
 // patience never emits more.
-TEST(CleanHours, laws) {
+TEST(CleanHours, shifting_never_increases_carbon) {
   RandomStream random(1, "clean hours");
   for (int round = 0; round < 300; ++round) {
     std::vector<GramsPerJoule> day;
@@ -85,12 +86,65 @@ TEST(CleanHours, laws) {
   }
 }
 
-TEST(Hours, a_steady_draw_emits_the_mean_of_the_products) {
-  Hours hours_of_two{.pue = {1.1, 1.5}, .carbon = {grams_per_kwh(100), grams_per_kwh(500)}};
-  EXPECT_NEAR(mean_pue(hours_of_two), 1.3, 1e-12);
-  EXPECT_NEAR(mean_grams(hours_of_two) / grams_per_kwh(1), (110 + 750) / 2.0, 1e-9);
-  const std::vector<Joules> energy = {kwh(1), kwh(2), kwh(3)};  // the third hour is the first again
-  EXPECT_NEAR(carbon_of(hours_of_two, energy).base(), 110 + 2 * 750 + 3 * 110, 1e-9);
+// Three hours of 100, 250 and 700 g/kWh, again and again.
+HourCurve three_hours() {
+  const std::vector<GramsPerJoule> by_hour = {grams_per_kwh(100), grams_per_kwh(250),
+                                              grams_per_kwh(700)};
+  return HourCurve(by_hour);
+}
+
+TEST(CleanHours, means_of_three_hours) {
+  const HourCurve grid = three_hours();
+  const auto mean = [&](double from, double span) {
+    return grid.mean(hours(from), hours(span)) / grams_per_kwh(1);
+  };
+  EXPECT_NEAR(grid.period() / hours(1), 3, 1e-12);
+  EXPECT_NEAR(grid.mean() / grams_per_kwh(1), 350, 1e-9);
+  EXPECT_NEAR(mean(2, 1), 700, 1e-9);
+  EXPECT_NEAR(mean(2.5, 1), 400, 1e-9);
+  EXPECT_NEAR(mean(1.5, 1), 475, 1e-9);
+  EXPECT_NEAR(mean(0.25, 0.5), 100, 1e-9);
+  EXPECT_NEAR(mean(7, 2), 475, 1e-9);
+  EXPECT_NEAR(mean(4.5, 0), 250, 1e-6) << "of no time, what the hour has";
+  EXPECT_FALSE(grid.is_empty());
+}
+
+TEST(CleanHours, start_hours_of_a_rule) {
+  const HourCurve grid = three_hours();
+  const auto start = [&](double now, double takes, CleanRule rule) {
+    return clean_start(grid, rule, hours(now), hours(takes)) / hours(1);
+  };
+  EXPECT_NEAR(start(1.5, 1, {.below = grams_per_kwh(100), .wait = hours(2)}), 3, 1e-12);
+  EXPECT_NEAR(start(1.5, 1, {.below = grams_per_kwh(100), .wait = hours(1.5)}), 3, 1e-12);
+  EXPECT_NEAR(start(1.5, 1, {.below = grams_per_kwh(100), .wait = hours(1.49)}), 1.5, 1e-12);
+  EXPECT_NEAR(start(1.5, 1, {.below = grams_per_kwh(99), .wait = hours(90)}), 1.5, 1e-12);
+  EXPECT_NEAR(start(1.75, 1, {.wait = hours(3)}), 3, 1e-12) << "the mean of all is 350";
+  EXPECT_NEAR(start(1.5, 0.5, {.wait = hours(3)}), 1.5, 1e-12);
+  const std::vector<GramsPerJoule> half_clean = {grams_per_kwh(5), GramsPerJoule()};
+  EXPECT_EQ(clean_start(HourCurve(half_clean), {.below = GramsPerJoule(), .wait = hours(2)},
+                        Seconds(), hours(1)),
+            hours(1))
+      << "at the bound is clean enough";
+  EXPECT_EQ(clean_start(HourCurve({}), {.wait = hours(2)}, hours(5), hours(1)), hours(5));
+}
+
+// Every seven hours of a day whose first nine are dirty (8) and the rest clean (2): it comes at 0,
+// 7, 14 and 21; of the first two one waits nine hours and one two.
+TEST(CleanHours, mean_effect_of_a_rule) {
+  std::vector<GramsPerJoule> day(24, grams_per_kwh(2));
+  for (std::size_t h = 0; h < 9; ++h) day[h] = grams_per_kwh(8);
+  const HourCurve grid(day);
+  const CleanRule rule{.below = grams_per_kwh(3), .wait = hours(10)};
+  const CleanEffect e = effect_of(grid, rule, hours(7), {hours(1), hours(4)});
+  EXPECT_NEAR(e.held / hours(1), 11 / 4.0, 1e-9);
+  EXPECT_NEAR(e.with / grams_per_kwh(1), (2 + 2 + 2 + (3 * 2 + 8) / 4.0) / 4, 1e-9);
+  EXPECT_NEAR(e.without / grams_per_kwh(1), (8 + (2 * 8 + 2 * 2) / 4.0 + 2 + 3.5) / 4, 1e-9);
+  EXPECT_NEAR(e.ratio(), (6 + 3.5) / (8 + 5 + 2 + 3.5), 1e-9);
+  const CleanEffect daily = effect_of(grid, rule, hours(24), {hours(1), hours(1)});
+  EXPECT_NEAR(daily.held / hours(1), 9, 1e-9);
+  EXPECT_NEAR(effect_of(grid, rule, hours(90), {hours(1), hours(1)}).held / hours(1), 9, 1e-9);
+  EXPECT_EQ(effect_of(HourCurve({}), rule, hours(1), {}).ratio(), 1);
+  EXPECT_EQ(effect_of(HourCurve({}), rule, hours(1), {}).held, Seconds());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/catalog/catalog.h"
+#include "layers/facility/facility_fixture.h"
 
 namespace orrery::facility {
 namespace {
@@ -28,7 +29,7 @@ TEST(NodePower, reads_the_catalog_row_of_a_dgx_h100) {
   EXPECT_FALSE(power->assumed_idle);
 }
 
-TEST(NodePower, a_cloud_instance_has_no_power_and_every_other_node_is_ordered) {
+TEST(NodePower, cloud_instance_has_no_power_and_every_other_node_is_ordered) {
   const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog);
   int with_power = 0;
@@ -96,6 +97,98 @@ TEST(NodePower, lora_on_1_8_64_nodes_shows_both_effects_of_strong_scaling) {
     EXPECT_NEAR(ratio, measured, 0.07 * measured) << run.nodes << " nodes";
   }
   EXPECT_LT(lora_node_kw(kLora[2]), one);  // a node that waits more draws less
+}
+
+catalog::Node bare_node(double max_kw) {
+  catalog::Node node;
+  node.accelerators = 4;
+  node.max_power = kilowatts(max_kw);
+  node.provenance.reference = "nodes/bare";
+  return node;
+}
+
+TEST(NodePower, missing_rows_use_shares_of_the_nameplate) {
+  const auto power = node_power_of(bare_node(20), nullptr);
+  ASSERT_TRUE(power);
+  EXPECT_NEAR(power->nameplate / kilowatts(1), 20, 1e-12);
+  EXPECT_NEAR(power->peak / kilowatts(1), 20 * 8.4 / 10.2, 1e-12);
+  EXPECT_NEAR(power->idle / kilowatts(1), 3.8, 1e-12);
+  EXPECT_TRUE(power->assumed_idle);
+  EXPECT_NEAR(power->accelerators / kilowatts(1), 11, 1e-12);
+  EXPECT_EQ(power->reference, "nodes/bare");
+  catalog::Node cloud = bare_node(20);
+  cloud.max_power.reset();
+  EXPECT_FALSE(node_power_of(cloud, nullptr));
+}
+
+TEST(NodePower, catalog_rows_override_shares) {
+  catalog::Node node = bare_node(20);
+  node.idle_power = kilowatts(3);
+  node.typical_train_power = kilowatts(17);
+  catalog::Accelerator part;
+  part.tdp = kilowatts(1.2);
+  const auto power = node_power_of(node, &part);
+  EXPECT_NEAR(power->peak / kilowatts(1), 17, 1e-12) << "8.4 of 10.2 would be 16.47";
+  EXPECT_NEAR(power->idle / kilowatts(1), 3, 1e-12);
+  EXPECT_FALSE(power->assumed_idle);
+  EXPECT_NEAR(power->accelerators / kilowatts(1), 4.8, 1e-12);
+  node.typical_train_power = kilowatts(9);
+  EXPECT_NEAR(node_power_of(node, &part)->peak / kilowatts(1), 20 * 8.4 / 10.2, 1e-12);
+  part.tdp = kilowatts(6);
+  EXPECT_NEAR(node_power_of(node, &part)->accelerators / kilowatts(1), 20, 1e-12) << "no more";
+  part.tdp.reset();
+  EXPECT_NEAR(node_power_of(node, &part)->accelerators / kilowatts(1), 11, 1e-12);
+}
+
+// Six kW of accelerators sustain 4.8 at the peak of eight tenths.
+TEST(NodePower, cap_lowers_nameplate_and_peak) {
+  const auto at = [](double kw) { return capped(ten_kilowatts(), kilowatts(kw)); };
+  EXPECT_NEAR(at(7).nameplate / kilowatts(1), 10, 1e-12);
+  EXPECT_NEAR(at(7).peak / kilowatts(1), 8, 1e-12);
+  EXPECT_NEAR(at(5).nameplate / kilowatts(1), 9, 1e-12);
+  EXPECT_NEAR(at(5).peak / kilowatts(1), 8, 1e-12);
+  EXPECT_NEAR(at(3).nameplate / kilowatts(1), 7, 1e-12);
+  EXPECT_NEAR(at(3).peak / kilowatts(1), 8 - 1.8, 1e-12);
+  EXPECT_NEAR(at(3).idle / kilowatts(1), 2, 1e-12);
+  NodePower busy = ten_kilowatts();
+  busy.idle = kilowatts(6.5);
+  EXPECT_NEAR(capped(busy, kilowatts(1)).nameplate / kilowatts(1), 6.5, 1e-12);
+  EXPECT_NEAR(capped(busy, kilowatts(1)).peak / kilowatts(1), 6.5, 1e-12);
+  NodePower flat = ten_kilowatts();
+  flat.peak = flat.nameplate;
+  EXPECT_NEAR(capped(flat, kilowatts(3)).peak / kilowatts(1), 7, 1e-12);
+}
+
+TEST(NodePower, phases_lie_between_idle_and_peak) {
+  const auto phases = power_phases(
+      ten_kilowatts(), {.matrix = 0.4, .memory = 0.2, .communication = 0.15, .checkpoint = 0.05});
+  const char* names[] = {"matrix work", "memory work", "exposed communication", "checkpoint",
+                         "idle"};
+  const double shares[] = {0.4, 0.2, 0.15, 0.05, 0.2};
+  const double kw[] = {8, 2 + 6 * 0.57, 2 + 6 * 0.57, 2 + 6 * 0.15, 2};
+  ASSERT_EQ(phases.size(), 5U);
+  double mean = 0;
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(phases[i].name, names[i]);
+    EXPECT_NEAR(phases[i].share, shares[i], 1e-12);
+    EXPECT_NEAR(phases[i].node_power / kilowatts(1), kw[i], 1e-12);
+    mean += shares[i] * kw[i];
+  }
+  EXPECT_NEAR(mean_power(phases) / kilowatts(1), mean, 1e-12);
+  EXPECT_NEAR(peak_power(phases) / kilowatts(1), 8, 1e-12);
+  EXPECT_NEAR(lowest_power(phases) / kilowatts(1), 2, 1e-12);
+  // 0.8 + 0.4 + 0.2 + 0.1 of the time is scaled by two thirds, and none is idle.
+  const auto many = power_phases(
+      ten_kilowatts(), {.matrix = 0.8, .memory = 0.4, .communication = 0.2, .checkpoint = 0.1});
+  EXPECT_NEAR(many[0].share, 0.8 / 1.5, 1e-12);
+  EXPECT_NEAR(many[3].share, 0.1 / 1.5, 1e-12);
+  EXPECT_EQ(many[4].share, 0);
+  EXPECT_NEAR(lowest_power(many) / kilowatts(1), 2.9, 1e-12) << "no time is idle";
+  const auto memory = power_phases(ten_kilowatts(), {.memory = 1});
+  EXPECT_NEAR(peak_power(memory) / kilowatts(1), 2 + 6 * 0.57, 1e-12) << "no time is matrix work";
+  EXPECT_EQ(mean_power({}), Watts());
+  EXPECT_EQ(peak_power({}), Watts());
+  EXPECT_EQ(lowest_power({}), Watts());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace orrery::facility {
 namespace {
 
 // 100 kW at a PUE of 1.25 are 80 of IT; 20 are there always, so 60 are left for jobs.
-TEST(PowerAdmission, by_hand) {
+TEST(PowerAdmission, admission_by_remaining_power) {
   PowerRoom room{.feed = kilowatts(100), .pue = 1.25, .always = kilowatts(20)};
   EXPECT_TRUE(admits(room, kilowatts(60)));
   EXPECT_FALSE(admits(room, kilowatts(60.1)));
@@ -16,8 +16,17 @@ TEST(PowerAdmission, by_hand) {
   EXPECT_FALSE(admits(room, kilowatts(21)));
 }
 
-TEST(PowerAdmission, a_host_counts_above_idle) {
+TEST(PowerAdmission, host_counts_above_idle) {
   EXPECT_NEAR(rise_of({.peak = kilowatts(8), .idle = kilowatts(2)}) / kilowatts(1), 6, 1e-12);
+}
+
+TEST(PowerAdmission, admission_up_to_the_remaining_power) {
+  const PowerRoom room{
+      .feed = kilowatts(90), .pue = 1.25, .always = kilowatts(11), .running = kilowatts(23)};
+  EXPECT_NEAR(room.left() / kilowatts(1), 72 - 34, 1e-9);
+  EXPECT_NEAR(admissible(room).base() - room.left().base(), 9e-5, 1e-9);
+  EXPECT_TRUE(admits(room, admissible(room)));
+  EXPECT_FALSE(admits(room, admissible(room) + watts(1e-3)));
 }
 
 }  // namespace

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "layers/facility/facility_fixture.h"
+#include "layers/facility/node_power.h"
+
 namespace orrery::facility {
 namespace {
 
@@ -21,7 +26,7 @@ std::vector<Feed> dps_tree() {
   return feeds;
 }
 
-TEST(PowerTree, the_dps_sample_is_over_its_utility_and_gets_caps) {
+TEST(PowerTree, dps_sample_is_over_its_utility_and_gets_caps) {
   const TreeReview review = review_tree(dps_tree());
   EXPECT_TRUE(review.overloaded);
   EXPECT_NEAR(review.feeds[0].demand / kilowatts(1), 1136, 1e-6);
@@ -44,7 +49,7 @@ TEST(PowerTree, the_dps_sample_is_over_its_utility_and_gets_caps) {
   EXPECT_NEAR(capped_speed(cap, Boundness::compute), 0.72, 0.01);
 }
 
-TEST(PowerTree, a_short_pdu_caps_its_own_racks_only) {
+TEST(PowerTree, short_pdu_caps_its_own_racks_only) {
   std::vector<Feed> feeds = dps_tree();
   feeds[0].limit = kilowatts(2000);
   feeds[2].limit = kilowatts(200);
@@ -54,7 +59,7 @@ TEST(PowerTree, a_short_pdu_caps_its_own_racks_only) {
   EXPECT_NEAR(review.feeds[6].cap / kilowatts(1), 142, 1e-6);
 }
 
-TEST(PowerTree, what_one_short_branch_cannot_use_goes_to_the_others) {
+TEST(PowerTree, unused_power_of_a_branch_goes_to_the_others) {
   std::vector<Feed> feeds = dps_tree();
   feeds[2].limit = kilowatts(100);  // its two racks get 50 each; 650 remain for six
   const TreeReview review = review_tree(feeds);
@@ -95,6 +100,101 @@ TEST(PowerCap, more_power_is_never_slower) {
 TEST(PowerCap, more_than_a_node_draws_is_no_cap) {
   const NodePower h100{.nameplate = kilowatts(10.2), .accelerators = kilowatts(5.6)};
   EXPECT_DOUBLE_EQ(accelerator_cap(h100, kilowatts(11)), 1);
+}
+
+// 100 kW for 100, nothing and 100 that its own limit holds to 20: 80 are left for the first,
+// wherever the idle feed stands.
+TEST(PowerCap, feed_without_demand_takes_nothing) {
+  const Feed root{.name = "root", .limit = kilowatts(100)};
+  const Feed wide{.name = "wide", .parent = 0, .demand = kilowatts(100)};
+  const Feed idle{.name = "idle", .parent = 0};
+  const Feed held{.name = "held", .parent = 0, .limit = kilowatts(20), .demand = kilowatts(100)};
+  const std::vector<std::vector<Feed>> orders = {{root, wide, idle, held},
+                                                 {root, idle, wide, held},
+                                                 {root, held, idle, wide},
+                                                 {root, wide, held, idle}};
+  for (const std::vector<Feed>& feeds : orders) {
+    const TreeReview review = review_tree(feeds);
+    EXPECT_TRUE(review.overloaded);
+    for (const FeedState& f : review.feeds) {
+      const double kw = f.cap / kilowatts(1);
+      if (f.name == "wide") EXPECT_NEAR(kw, 80, 1e-9);
+      if (f.name == "idle") EXPECT_NEAR(kw, 0, 1e-9);
+      if (f.name == "held") EXPECT_NEAR(kw, 20, 1e-9);
+      if (f.name == "root") EXPECT_NEAR(kw, 100, 1e-9);
+    }
+  }
+}
+
+// 1 - 0.9 (1 - x)^1.6 and 1 - 0.45 (1 - x)^2.
+TEST(PowerCap, speed_under_a_cap_follows_the_fit) {
+  EXPECT_NEAR(capped_speed(0.6, Boundness::compute), 1 - 0.9 * std::pow(0.4, 1.6), 1e-12);
+  EXPECT_NEAR(capped_speed(0.6, Boundness::memory), 1 - 0.45 * 0.16, 1e-12);
+  for (const double none : {0.0, -0.7}) {
+    EXPECT_NEAR(capped_speed(none, Boundness::compute), 0.1, 1e-12);
+    EXPECT_NEAR(capped_speed(none, Boundness::memory), 0.55, 1e-12);
+  }
+  for (const double all : {1.0, 1.4}) {
+    EXPECT_EQ(capped_speed(all, Boundness::compute), 1);
+    EXPECT_EQ(capped_speed(all, Boundness::memory), 1);
+  }
+}
+
+TEST(PowerCap, cap_applies_to_the_accelerators) {
+  EXPECT_EQ(accelerator_cap(ten_kilowatts(), kilowatts(10)), 1);
+  EXPECT_NEAR(accelerator_cap(ten_kilowatts(), kilowatts(9.4)), 0.9, 1e-12);
+  EXPECT_NEAR(accelerator_cap(ten_kilowatts(), kilowatts(4.3)), 0.05, 1e-12);
+  EXPECT_EQ(accelerator_cap(ten_kilowatts(), kilowatts(3)), 0) << "the rest alone is 4 kW";
+  EXPECT_EQ(accelerator_cap({.nameplate = kilowatts(10)}, kilowatts(3)), 1) << "nothing to cap";
+}
+
+// A root of 100 kW that draws 10 itself, over a branch limited to 30 that wants 80, a leaf of 60
+// and a leaf of nothing. The branch takes its 30, the leaf what is left of 90: all of its 60.
+TEST(PowerCap, own_demand_of_a_feed_comes_first) {
+  const auto review = [](double root_kw) {
+    return review_tree(
+        std::vector<Feed>{{.name = "root", .limit = kilowatts(root_kw), .demand = kilowatts(10)},
+                          {.name = "branch", .parent = 0, .limit = kilowatts(30)},
+                          {.name = "rack", .parent = 1, .demand = kilowatts(50)},
+                          {.name = "rack", .parent = 1, .demand = kilowatts(30)},
+                          {.name = "leaf", .parent = 0, .demand = kilowatts(60)},
+                          {.name = "dark", .parent = 0}});
+  };
+  const auto kw = [](Watts w) { return w / kilowatts(1); };
+  const TreeReview ample = review(100);
+  EXPECT_TRUE(ample.overloaded);
+  EXPECT_NEAR(kw(ample.feeds[0].demand), 150, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[0].limit), 100, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[0].over), 50, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[0].cap), 100, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[1].demand), 80, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[1].over), 50, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[1].cap), 30, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[2].cap), 30 * 50 / 80.0, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[3].cap), 30 * 30 / 80.0, 1e-9);
+  EXPECT_NEAR(kw(ample.feeds[4].cap), 60, 1e-9);
+  EXPECT_EQ(ample.feeds[5].cap, Watts());
+  EXPECT_EQ(ample.feeds[4].over, Watts());
+  EXPECT_NEAR(ample.lowest_cap, 30 / 80.0, 1e-9);
+  // Of 58, 48 are left: 140 in all want it, 0.343 each; the branch's own limit lets it have 0.375.
+  const TreeReview tight = review(58);
+  EXPECT_NEAR(kw(tight.feeds[1].cap), 80 * 48 / 140.0, 1e-9);
+  EXPECT_NEAR(kw(tight.feeds[4].cap), 60 * 48 / 140.0, 1e-9);
+  EXPECT_NEAR(kw(tight.feeds[3].cap), 30 * 48 / 140.0, 1e-9);
+  EXPECT_NEAR(tight.lowest_cap, 48 / 140.0, 1e-9);
+  // Not even its own demand: nothing is left for those below.
+  const TreeReview none = review(9);
+  EXPECT_EQ(none.feeds[1].cap, Watts());
+  EXPECT_EQ(none.lowest_cap, 0);
+}
+
+TEST(PowerCap, limit_that_is_just_met_is_not_exceeded) {
+  const TreeReview met = review_tree(std::vector<Feed>{
+      {.name = "root", .limit = kilowatts(20)}, {.name = "a", .parent = 0, .demand = watts(2e4)}});
+  EXPECT_FALSE(met.overloaded);
+  EXPECT_EQ(met.feeds[0].over, Watts());
+  EXPECT_EQ(met.lowest_cap, 1);
+  EXPECT_EQ(met.feeds[1].name, "a");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/base/csv.h"
 #include "core/catalog/embedded_table.h"
 
@@ -47,6 +49,52 @@ TEST(PowerLimiter, more_work_never_draws_less) {
       last = now;
     }
   }
+}
+
+// 10 s apart, the average has forgotten: each burst of 890 W runs until it is at 700 from 100,
+// which takes -0.08 ln(190 / 790) s.
+TEST(PowerLimiter, slow_waves_burst_until_the_average_meets_the_limit) {
+  const PowerLimiter p = limiter_of(watts(700));
+  EXPECT_NEAR(p.burst.base(), 890, 1e-9);
+  EXPECT_EQ(p.window, milliseconds(80));
+  const double until = -0.08 * std::log(190.0 / 790);
+  const WaveDraw d = draw_of({.period = seconds(20), .duty = 0.4, .low = watts(100)}, p);
+  EXPECT_NEAR(d.above_limit.base(), until, 1e-9);
+  EXPECT_NEAR(d.highest.base(), 890, 1e-9);
+  EXPECT_NEAR(d.mean.base(), (890 * until + 700 * (8 - until) + 100 * 12) / 20, 1e-9);
+}
+
+// 10 ms of 60 at 890 W and the rest at 100: the average stays about 232 W, far below 700.
+TEST(PowerLimiter, burst_below_the_limit_is_not_shortened) {
+  const WaveDraw d = draw_of({.period = milliseconds(60), .duty = 1.0 / 6, .low = watts(100)},
+                             limiter_of(watts(700)));
+  EXPECT_NEAR(d.above_limit.base(), 0.01, 1e-12);
+  EXPECT_NEAR(d.mean.base(), 890 / 6.0 + 100 * 5 / 6.0, 1e-9);
+  EXPECT_NEAR(d.highest.base(), 890, 1e-9);
+}
+
+TEST(PowerLimiter, duty_of_zero_and_one) {
+  const PowerLimiter p = limiter_of(watts(700));
+  for (const double duty : {1.0, 3.0}) {
+    const WaveDraw d = draw_of({.period = seconds(1), .duty = duty, .low = watts(100)}, p);
+    EXPECT_NEAR(d.mean.base(), 700, 1e-6) << duty;
+    EXPECT_NEAR(d.above_limit.base(), 0, 1e-9) << duty;
+    const WaveDraw weak = draw_of({.period = seconds(1), .duty = duty, .low = watts(100)},
+                                  {.limit = watts(700), .burst = watts(650)});
+    EXPECT_NEAR(weak.mean.base(), 650, 1e-9);
+    EXPECT_EQ(weak.highest, watts(650));
+    EXPECT_EQ(weak.above_limit, Seconds());
+  }
+  for (const double duty : {0.0, -1.0}) {
+    const WaveDraw d = draw_of({.period = seconds(1), .duty = duty, .low = watts(100)}, p);
+    EXPECT_EQ(d.mean, watts(100));
+    EXPECT_EQ(d.highest, watts(100));
+    EXPECT_EQ(d.above_limit, Seconds());
+  }
+  const WaveDraw at = draw_of({.period = seconds(1), .low = watts(100)},
+                              {.limit = watts(700), .burst = watts(700)});
+  EXPECT_NEAR(at.mean.base(), 400, 1e-9) << "half of the time, where nothing is said";
+  EXPECT_EQ(at.above_limit, Seconds());
 }
 
 }  // namespace

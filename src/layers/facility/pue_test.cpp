@@ -1,7 +1,10 @@
 // PUE from its parts, against the climate table, published fleets and the order of things.
 #include "layers/facility/pue.h"
 
-#include "layers/facility/site_budget.h"
+#include <gtest/gtest.h>
+
+#include "layers/facility/climate.h"
+#include "layers/facility/facility_fixture.h"
 #include "layers/facility/site_power.h"
 #include "layers/facility/test_catalog.h"
 
@@ -42,7 +45,7 @@ TEST(Pue, warm_water_without_ups_comes_near_the_published_hpc_sites) {
 }
 
 // Uptime's survey mean is 1.54: perimeter air, 2N, a third of the design load, warm air.
-TEST(Pue, a_half_empty_legacy_hall_reaches_the_survey_mean) {
+TEST(Pue, half_empty_legacy_hall_reaches_the_survey_mean) {
   const SitePower s = site({.cooling_id = "air-perimeter",
                             .redundancy_id = "2n",
                             .climate = "hot-dry",
@@ -129,37 +132,118 @@ TEST(Pue, falls_back_on_the_table_and_yields_to_the_user) {
       2u);
 }
 
-// A less efficient cooling method under the same 2 MW shrinks the fleet that fits, by hand:
-// floor(2000 / 1.4 / 10.2) = 140 and floor(2000 / 1.1 / 10.2) = 178.
-TEST(SiteBudget, a_higher_pue_shrinks_the_fleet) {
-  const SiteBudget air =
-      site_budget({.site_power = megawatts(2), .pue = 1.4, .power_per_node = kilowatts(10.2)});
-  const SiteBudget liquid =
-      site_budget({.site_power = megawatts(2), .pue = 1.1, .power_per_node = kilowatts(10.2)});
-  EXPECT_EQ(air.nodes, 140);
-  EXPECT_EQ(liquid.nodes, 178);
-  EXPECT_GE(air.headroom, Watts());
-  EXPECT_LT(air.headroom, kilowatts(10.2) * 1.4);
-  EXPECT_EQ(site_budget({.site_power = kilowatts(5),
-                         .pue = 1.2,
-                         .other_it = kilowatts(9),
-                         .power_per_node = kilowatts(1)})
-                .nodes,
-            0);
+PueBreakdown one_hour(const catalog::CoolingMethod& m, double dry_c, double wet_c,
+                      HeatRejection rejection = HeatRejection::dry_cooler) {
+  const WeatherPoint now{.share = 1, .dry_c = dry_c, .wet_c = wet_c};
+  return compute_pue({.it = megawatts(1), .electrical_loss = kilowatts(70), .rejection = rejection},
+                     m, std::span(&now, 1));
 }
 
-TEST(Climate, hours_make_a_year_and_wet_stays_below_dry) {
-  for (const char* id : {"cool", "temperate", "hot-dry", "hot-humid"}) {
-    double sum = 0;
-    double mean = 0;
-    for (const WeatherPoint& p : weather_of(*climate_of(id))) {
-      sum += p.share;
-      mean += p.share * p.dry_c;
-      EXPECT_LE(p.wet_c, p.dry_c);
-    }
-    EXPECT_NEAR(sum, 1, 1e-12);
-    EXPECT_NEAR(mean, climate_of(id)->dry_mean_c, 1e-9);
-  }
+// Air at 24 C from water at 17. At 16 C outside a dry cooler makes 23: six tenths of the loop's
+// 10 K are left to the chiller, which lifts from 15 to 30 C: COP 0.5 * 288.15 / 15 = 9.605.
+TEST(Pue, pue_of_air_with_a_dry_cooler) {
+  const PueBreakdown b = one_hour(method_of("air-contained", 0, 24), 16, 3);
+  const double chiller = 0.6 / 9.605;
+  EXPECT_NEAR(part_of(b, "fans"), 0.045, 1e-12);
+  EXPECT_NEAR(part_of(b, "pumps"), 0.015, 1e-12);
+  EXPECT_NEAR(part_of(b, "CDU"), 0, 1e-12);
+  EXPECT_NEAR(part_of(b, "chiller"), chiller, 1e-12);
+  EXPECT_NEAR(part_of(b, "heat rejection"), 0.025 * (1 + chiller), 1e-12);
+  EXPECT_NEAR(part_of(b, "electrical loss"), 0.07, 1e-12);
+  EXPECT_NEAR(part_of(b, "misc"), 0.01, 1e-12);
+  EXPECT_NEAR(b.free_cooling, 0.4, 1e-12);
+  EXPECT_EQ(b.wue_l_per_kwh, 0);
+  EXPECT_NEAR(b.pue, 1 + 0.045 + 0.015 + chiller + 0.025 * (1 + chiller) + 0.07 + 0.01, 1e-12);
+}
+
+// Wet bulb 17 C gives water at 21: four tenths to the chiller, from 15 to 28 C, where the COP would
+// be 11.08 and is held at 10.
+TEST(Pue, pue_of_air_with_a_tower) {
+  const PueBreakdown b =
+      one_hour(method_of("air-perimeter-raised", 0, 24), 30, 17, HeatRejection::tower);
+  EXPECT_NEAR(part_of(b, "fans"), 0.09, 1e-12);
+  EXPECT_NEAR(part_of(b, "chiller"), 0.04, 1e-12);
+  EXPECT_NEAR(part_of(b, "heat rejection"), 0.012 * 1.04, 1e-12);
+  EXPECT_NEAR(b.free_cooling, 0.6, 1e-12);
+  EXPECT_NEAR(b.wue_l_per_kwh, 1.84 * 1.04, 1e-12);
+}
+
+// 70 C outside: all by the chiller, whose COP of 2.32 is held at 2.5. At 10 C, and at the very 17 C
+// of water that is needed, none of it.
+TEST(Pue, pue_at_weather_extremes) {
+  const catalog::CoolingMethod air = method_of("air-contained", 0, 24);
+  EXPECT_NEAR(part_of(one_hour(air, 63, 3), "chiller"), 0.4, 1e-12);
+  EXPECT_NEAR(one_hour(air, 63, 3).free_cooling, 0, 1e-12);
+  EXPECT_NEAR(part_of(one_hour(air, 10, 3), "chiller"), 0, 1e-12);
+  EXPECT_NEAR(one_hour(air, -40, 3).free_cooling, 1, 1e-12);
+}
+
+// Plates take 0.7 of the heat at 40 C: water of 36, and at 34 C outside 41 C are there. Their part:
+// half by the chiller, 34 to 48 C, COP 0.5 * 307.15 / 14, held at 10. The air's 0.3 at 18 C: all of
+// it, 16 to 48 C, COP 0.5 * 289.15 / 32 = 4.518.
+TEST(Pue, pue_of_cold_plates_beside_air) {
+  const PueBreakdown b = one_hour(method_of("direct-to-chip-1p", 0.7, 40), 34, 3);
+  const double chiller = 0.7 * 0.5 / 10 + 0.3 / (0.5 * 289.15 / 32);
+  EXPECT_NEAR(part_of(b, "fans"), 0.3 * 0.045, 1e-12);
+  EXPECT_NEAR(part_of(b, "CDU"), 0.7 * 0.015, 1e-12);
+  EXPECT_NEAR(part_of(b, "chiller"), chiller, 1e-12);
+  EXPECT_NEAR(part_of(b, "heat rejection"), 0.025 * (1 + chiller), 1e-12);
+  EXPECT_NEAR(b.free_cooling, 0.35, 1e-12);
+}
+
+// A door's coil is 2 K from its water: 20 C for a supply of 22. At 17 C outside 24 are there: four
+// tenths of 0.6 at 18 to 31 C (COP held at 10), six tenths of 0.4 at 16 to 31 C.
+TEST(Pue, pue_of_rear_doors) {
+  const PueBreakdown passive = one_hour(method_of("rear-door-passive", 0.6, 22), 17, 3);
+  const PueBreakdown active = one_hour(method_of("rear-door-active", 0.6, 22), 17, 3);
+  EXPECT_NEAR(part_of(passive, "fans"), 0.4 * 0.045, 1e-12);
+  EXPECT_NEAR(part_of(active, "fans"), 0.4 * 0.045 + 0.02, 1e-12);
+  EXPECT_NEAR(part_of(passive, "CDU"), 0, 1e-12);
+  EXPECT_NEAR(part_of(passive, "chiller"), 0.6 * 0.4 / 10 + 0.4 * 0.6 / (0.5 * 289.15 / 15), 1e-12);
+  EXPECT_NEAR(passive.free_cooling, 0.6 * 0.6 + 0.4 * 0.4, 1e-12);
+}
+
+// What the caller says of the supply stands before the method's: air where there is no liquid, the
+// liquid where there is, and then the hall's air stays at 25 C.
+TEST(Pue, given_supply_temperature_applies_to_its_loop) {
+  const WeatherPoint now{.share = 1, .dry_c = 20, .wet_c = 3};
+  const auto free = [&](const catalog::CoolingMethod& m, double supply) {
+    return compute_pue({.it = megawatts(1), .supply_c = supply}, m, std::span(&now, 1))
+        .free_cooling;
+  };
+  // 27 C of water are there; 26 - 7 = 19 are wanted.
+  EXPECT_NEAR(free(method_of("air-contained", 0, 40), 26), 1 - 0.8, 1e-12);
+  // 28 - 4 = 24 and 25 - 7 = 18.
+  EXPECT_NEAR(free(method_of("direct-to-chip-1p", 0.8, 50), 28), 0.8 * 0.7 + 0.2 * 0.1, 1e-12);
+}
+
+TEST(Pue, hours_are_weighted_by_their_share) {
+  const std::vector<WeatherPoint> two = {{.share = 0.3, .dry_c = 16, .wet_c = 1},
+                                         {.share = 0.7, .dry_c = 0, .wet_c = 0}};
+  const catalog::CoolingMethod air = method_of("air-contained", 0, 24);
+  const PueBreakdown b = compute_pue({.it = megawatts(2)}, air, two);
+  EXPECT_NEAR(part_of(b, "chiller"), 2 * 0.3 * 0.6 / 9.605, 1e-12);
+  EXPECT_NEAR(b.free_cooling, 0.7 + 0.3 * 0.4, 1e-12);
+  EXPECT_NEAR(b.overhead() / megawatts(2), b.pue - 1, 1e-12);
+  EXPECT_EQ(compute_pue({.electrical_loss = watts(5)}, air, two).pue, 1);
+}
+
+TEST(Pue, table_falls_back_to_the_method) {
+  std::vector<catalog::PueByClimate> table(3);
+  table[0] = {.climate = "cool", .cooling_id = "other", .p10 = 2, .p50 = 2, .p90 = 2};
+  table[1] = {.climate = "hot", .cooling_id = "air", .p10 = 3, .p50 = 3, .p90 = 3};
+  table[2] = {.climate = "cool", .cooling_id = "air", .p10 = 1.1, .p50 = 1.2, .p90 = 1.4};
+  table[2].provenance.reference = "the row";
+  const PueRange row = fallback_pue(table, "cool", method_of("air", 0, 24));
+  EXPECT_EQ(row.low, 1.1);
+  EXPECT_EQ(row.middle, 1.2);
+  EXPECT_EQ(row.high, 1.4);
+  EXPECT_EQ(row.reference, "the row");
+  const PueRange own = fallback_pue(table, "martian", method_of("air", 0, 24));
+  EXPECT_EQ(own.low, 1.11);
+  EXPECT_NEAR(own.middle, 1.29, 1e-12);
+  EXPECT_EQ(own.high, 1.47);
+  EXPECT_EQ(own.reference, "cooling_methods/air");
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Rack density against cooling: the layouts of published reference architectures.
 #include "layers/facility/rack.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "layers/facility/test_catalog.h"
 
 namespace orrery::facility {
@@ -56,7 +59,7 @@ TEST(Rack, space_binds_where_cooling_does_not) {
   EXPECT_EQ(fit.bound, RackBound::space);
 }
 
-TEST(Rack, an_nvl72_is_a_rack_of_its_own_and_leaves_a_legacy_rack_of_heat_to_the_air) {
+TEST(Rack, nvl72_is_a_rack_and_leaves_heat_to_the_air) {
   const RackFit fit =
       fit_rack({.node_power = kilowatts(132), .node_units = 48}, cooling("direct-to-chip-1p"));
   EXPECT_EQ(fit.nodes, 1);
@@ -70,7 +73,7 @@ TEST(Rack, an_nvl72_is_a_rack_of_its_own_and_leaves_a_legacy_rack_of_heat_to_the
   EXPECT_EQ(racks_needed(8, fit_rack({.node_power = kilowatts(132)}, cooling("air-contained"))), 0);
 }
 
-TEST(Rack, a_gb300_rack_fits_the_method_it_was_built_for) {
+TEST(Rack, gb300_rack_fits_the_method_it_was_built_for) {
   EXPECT_EQ(fit_rack({.node_power = kilowatts(142), .node_units = 48}, cooling("direct-to-chip-1p"))
                 .nodes,
             1);
@@ -83,7 +86,7 @@ TEST(Rack, a_gb300_rack_fits_the_method_it_was_built_for) {
             0);
 }
 
-TEST(Rack, the_method_a_rack_needs_gets_stronger_with_its_power) {
+TEST(Rack, method_a_rack_needs_gets_stronger_with_its_power) {
   const auto& methods = shipped_catalog().cooling_methods;
   EXPECT_EQ(method_needed(kilowatts(10), methods)->id, "air-perimeter");
   EXPECT_EQ(method_needed(kilowatts(28), methods)->id, "air-contained");
@@ -97,6 +100,89 @@ TEST(Rack, the_method_a_rack_needs_gets_stronger_with_its_power) {
     EXPECT_LE(carrying, last) << kw;
     last = carrying;
   }
+}
+
+catalog::CoolingMethod carrying(const char* id, double kw, double liquid, double usd_kw = 1) {
+  catalog::CoolingMethod m;
+  m.id = id;
+  m.rack_practical_max = kilowatts(kw);
+  m.liquid_heat_fraction = liquid;
+  m.capex_per_kw = {usd(usd_kw), usd(usd_kw * 2)};
+  return m;
+}
+
+TEST(Rack, whole_rack_node_may_exceed_its_method_by_five_percent) {
+  const auto bound = [](double kw, double limit_kw) {
+    return fit_rack(
+               {.node_power = kilowatts(kw), .node_units = 48, .rack_limit = kilowatts(limit_kw)},
+               carrying("m", 100, 0.5))
+        .bound;
+  };
+  EXPECT_EQ(bound(104.9, 0), RackBound::whole_rack);
+  EXPECT_EQ(bound(105.1, 0), RackBound::none_fits);
+  EXPECT_EQ(bound(104.9, 200), RackBound::whole_rack);
+  EXPECT_EQ(bound(100.1, 100), RackBound::none_fits) << "the site's own limit has no margin";
+  EXPECT_EQ(bound(100, 100), RackBound::whole_rack);
+  const auto space = [](double units) {
+    return fit_rack({.node_power = kilowatts(1), .node_units = units}, carrying("m", 100, 0.5));
+  };
+  EXPECT_EQ(space(42).bound, RackBound::space);
+  EXPECT_EQ(space(42).nodes, 1);
+  EXPECT_EQ(space(43).bound, RackBound::whole_rack);
+  EXPECT_EQ(space(14).nodes, 3);
+  EXPECT_EQ(space(0).nodes, 100) << "units that are not known are not counted";
+}
+
+TEST(Rack, heat_splits_between_liquid_and_air) {
+  const RackFit fit = fit_rack({.node_power = kilowatts(9)}, carrying("m", 40, 0.6));
+  EXPECT_EQ(fit.nodes, 4);
+  EXPECT_NEAR(fit.limit / kilowatts(1), 40, 1e-9);
+  EXPECT_NEAR(fit.power / kilowatts(1), 36, 1e-9);
+  EXPECT_NEAR(fit.liquid_heat / kilowatts(1), 21.6, 1e-9);
+  EXPECT_NEAR(fit.air_heat / kilowatts(1), 14.4, 1e-9);
+  EXPECT_TRUE(fit.air_heat_is_a_legacy_rack);
+  const auto legacy = [](double kw, double liquid) {
+    return fit_rack({.node_power = kilowatts(kw)}, carrying("m", kw, liquid))
+        .air_heat_is_a_legacy_rack;
+  };
+  EXPECT_FALSE(legacy(24, 0.5)) << "12 kW and no more";
+  EXPECT_TRUE(legacy(24.1, 0.5));
+  EXPECT_FALSE(legacy(30, 0)) << "all of it is air";
+  const RackFit none = fit_rack({.rack_limit = kilowatts(7)}, carrying("m", 40, 0.6));
+  EXPECT_EQ(none.nodes, 0);
+  EXPECT_EQ(none.bound, RackBound::none_fits);
+  EXPECT_NEAR(none.limit / kilowatts(1), 7, 1e-9);
+}
+
+TEST(Rack, rack_count_of_a_fleet) {
+  const RackFit three{.nodes = 3};
+  EXPECT_EQ(racks_needed(7, three), 3);
+  EXPECT_EQ(racks_needed(6, three), 2);
+  EXPECT_EQ(racks_needed(1, three), 1);
+  EXPECT_EQ(racks_needed(0, three), 0);
+  EXPECT_EQ(racks_needed(-4, three), 0);
+  EXPECT_EQ(racks_needed(5, RackFit{}), 0);
+}
+
+TEST(Rack, cheapest_sufficient_cooling_is_chosen) {
+  const std::vector<catalog::CoolingMethod> all = {
+      carrying("dear", 50, 0, 9), carrying("weak", 20, 0, 1), carrying("fair", 40, 0, 5),
+      carrying("same", 45, 0, 5)};
+  const auto ids = [&](double kw) {
+    std::string text;
+    for (const auto* m : methods_that_carry(kilowatts(kw), all)) text += m->id + " ";
+    return text;
+  };
+  EXPECT_EQ(ids(20.1), "fair same dear ");
+  EXPECT_EQ(ids(50), "dear ");
+  EXPECT_EQ(ids(50.1), "");
+  EXPECT_EQ(method_needed(kilowatts(30), all), &all[2]);
+  EXPECT_EQ(method_needed(kilowatts(60), all), nullptr);
+  EXPECT_TRUE(suits("", "direct-to-chip-1p"));
+  EXPECT_TRUE(suits("", "air-contained"));
+  EXPECT_TRUE(suits("direct-to-chip", "immersion-2p"));
+  EXPECT_TRUE(wants_air("air, front to back"));
+  EXPECT_FALSE(wants_air("direct-to-chip + air"));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <numbers>
 
 #include "core/base/math.h"
+#include "layers/facility/facility_fixture.h"
+#include "layers/facility/swing.h"
 
 namespace orrery::facility {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 // A step of 2 s: 1.5 at work, half a second of exposed communication.
 constexpr WaveSegment kStep[] = {{seconds(1.5), kilowatts(8)}, {seconds(0.5), kilowatts(4)}};
 
-TEST(Spectrum, a_square_wave_has_its_textbook_lines) {
+TEST(Spectrum, square_wave_has_its_textbook_lines) {
   const auto lines = lines_of(kStep, 4, Seconds(0));
   for (int k = 1; k <= 4; ++k) {
     const double expected =
@@ -23,7 +25,7 @@ TEST(Spectrum, a_square_wave_has_its_textbook_lines) {
   }
 }
 
-TEST(Spectrum, the_strongest_line_is_at_the_steps_frequency) {
+TEST(Spectrum, strongest_line_is_at_the_steps_frequency) {
   const Harmonic h = strongest_in_band(lines_of(kStep, 20, milliseconds(10)));
   EXPECT_DOUBLE_EQ(h.hz, 0.5);
   // And so says a plain Fourier sum over samples.
@@ -60,6 +62,69 @@ TEST(Spectrum, cures_bring_the_swing_under_the_limit_and_the_cheapest_comes_firs
     EXPECT_NEAR(swing_of(held).amplitude / megawatts(1), 1, 1e-9);
     EXPECT_NEAR(c.cost, 3000.0 * 0.25 / 7000, 1e-9);  // 3 kW burnt in a quarter of the time
   }
+}
+
+// Three levels, by the integral of each: 2/T |sum of P (e^-iwb - e^-iwa) / w|.
+TEST(Spectrum, spectrum_of_three_levels) {
+  const std::vector<WaveSegment> wave = {
+      {seconds(1), watts(500)}, {seconds(2), watts(900)}, {seconds(5), watts(200)}};
+  const auto lines = lines_of(wave, 3, milliseconds(400));
+  ASSERT_EQ(lines.size(), 3U);
+  for (int k = 1; k <= 3; ++k) {
+    const double w = 2 * kPi * k / 8;
+    // The jumps: 300 up at 0, 400 up at 1, 700 down at 3.
+    const double re = 300 + 400 * std::cos(w) - 700 * std::cos(3 * w);
+    const double im = 400 * std::sin(w) - 700 * std::sin(3 * w);
+    const double edge = std::sin(kPi * k * 0.05) / (kPi * k * 0.05);
+    const Harmonic& h = lines[static_cast<std::size_t>(k - 1)];
+    EXPECT_NEAR(h.amplitude.base(), std::hypot(re, im) / (kPi * k) * edge, 1e-9) << k;
+    EXPECT_NEAR(h.hz, k / 8.0, 1e-12);
+  }
+  EXPECT_TRUE(lines_of({}, 3, Seconds()).empty());
+  const std::vector<WaveSegment> nil = {{Seconds(), watts(500)}};
+  EXPECT_TRUE(lines_of(nil, 3, Seconds()).empty());
+}
+
+TEST(Spectrum, strongest_line_within_the_band) {
+  const std::vector<Harmonic> lines = {{0.09, watts(90)}, {0.1, watts(20)},  {0.104, watts(30)},
+                                       {19.9, watts(25)}, {20.5, watts(80)}, {5, watts(30)}};
+  EXPECT_NEAR(strongest_in_band(lines).hz, 0.104, 1e-12) << "the first of two alike";
+  EXPECT_EQ(strongest_in_band(lines).amplitude, watts(30));
+  const std::vector<Harmonic> ends = {{0.1, watts(2)}, {20, watts(3)}};
+  EXPECT_EQ(strongest_in_band(ends).hz, 20);
+  EXPECT_EQ(strongest_in_band(std::span(ends).first(1)).hz, 0.1);
+  EXPECT_EQ(strongest_in_band({}).amplitude, Watts());
+}
+
+TEST(Spectrum, every_mitigation_has_its_setting_and_cost) {
+  const SwingRequest r = one_megawatt();
+  EXPECT_TRUE(cures_for(r, megawatts(1), 0.8).empty());
+  // 0.7 of the swing is just the range: storage is enough. Off 1.5 kW a node: of 7.2 kW of
+  // accelerators, a cap of 0.7917, which takes 0.9 * 0.2083^1.6. A floor at 5.5 kW burns 1.5 kW for
+  // 0.7 of the time, of a mean of 5.5 kW.
+  const auto cures = cures_for(r, kilowatts(700), 0.8);
+  ASSERT_EQ(cures.size(), 3U);
+  EXPECT_EQ(cures[0].kind, CureKind::storage);
+  EXPECT_EQ(cures[0].setting, 0.3);
+  EXPECT_EQ(cures[0].cost, 0);
+  EXPECT_EQ(cures[1].kind, CureKind::cap);
+  EXPECT_NEAR(cures[1].setting, 1 - 1.5 / 7.2, 1e-12);
+  EXPECT_NEAR(cures[1].cost, 0.9 * std::pow(1.5 / 7.2, 1.6), 1e-12);
+  EXPECT_EQ(cures[2].kind, CureKind::floor);
+  EXPECT_NEAR(cures[2].setting, 5.5 / 9, 1e-12);
+  EXPECT_NEAR(cures[2].cost, 1.5 * 0.7 / 5.5, 1e-12);
+  EXPECT_EQ(cures_for(r, kilowatts(699), 0.8).size(), 2U) << "storage is not enough";
+}
+
+// 4 kW of 5 are to go: of 7.02 kW of accelerators that is a cap of 0.4302, of 6.9 kW 0.4203.
+TEST(Spectrum, no_cap_below_the_lowest) {
+  SwingRequest r = one_megawatt();
+  EXPECT_EQ(cures_for(r, kilowatts(200), 7.02 / 9).size(), 2U);
+  EXPECT_EQ(cures_for(r, kilowatts(200), 6.9 / 9).size(), 1U);
+  r.duty = 0.95;  // a floor for a twentieth of the time is the cheaper
+  EXPECT_EQ(cures_for(r, kilowatts(200), 7.02 / 9)[0].kind, CureKind::floor);
+  r.nodes = 0;
+  EXPECT_TRUE(cures_for(r, Watts(-1), 0.8).empty());
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/facility/energy.h"
+#include <cmath>
+
+#include "layers/facility/facility_fixture.h"
 #include "layers/facility/node_power.h"
 
 namespace orrery::facility {
@@ -19,7 +21,7 @@ SwingRequest big_job() {
 
 // arXiv 2508.14318: amplitude grows with the job, tens of MW for tens of thousands of GPUs, in a
 // band of 0.1 to 20 Hz.
-TEST(Swing, a_24k_gpu_job_swings_by_megawatts_in_the_critical_band) {
+TEST(Swing, 24k_gpu_job_swings_by_megawatts_in_the_critical_band) {
   const Swing s = swing_of(big_job());
   EXPECT_NEAR(s.amplitude / megawatts(1), 9, 1e-9);
   EXPECT_NEAR(s.ramp_mw_per_s, 900, 1e-6);
@@ -29,7 +31,7 @@ TEST(Swing, a_24k_gpu_job_swings_by_megawatts_in_the_critical_band) {
   EXPECT_NEAR(s.harmonics[0].amplitude / megawatts(1), 9 * 2 / 3.14159265 * 0.587785, 1e-3);
 }
 
-TEST(Swing, a_floor_buys_a_smaller_swing_with_energy) {
+TEST(Swing, floor_reduces_the_swing_at_an_energy_cost) {
   SwingRequest r = big_job();
   const SwingLimits limits{.range = megawatts(3)};
   r.floor = floor_for(r, limits);
@@ -48,7 +50,7 @@ TEST(Swing, rack_storage_takes_up_to_30_percent) {
   EXPECT_LT(swing_of(r).ramp_mw_per_s, ramp);
 }
 
-TEST(Swing, a_flat_job_does_not_swing) {
+TEST(Swing, flat_job_does_not_swing) {
   const NodePower node{.nameplate = kilowatts(10), .peak = kilowatts(8), .idle = kilowatts(2)};
   const SwingRequest flat = swing_request(power_phases(node, {.matrix = 1}), 100, seconds(1));
   EXPECT_EQ(swing_of(flat).amplitude, Watts());
@@ -58,39 +60,106 @@ TEST(Swing, a_flat_job_does_not_swing) {
   EXPECT_NEAR(r.duty, 0.7, 1e-9);
 }
 
-// As model cards count: no host, no PUE.
-Joules tdp_method_energy(double accelerator_hours, Watts tdp) {
-  return tdp * hours(accelerator_hours);
+TEST(Swing, amplitude_ramp_and_harmonics) {
+  const Swing s = swing_of(one_megawatt());
+  EXPECT_NEAR(s.amplitude / megawatts(1), 1, 1e-12);
+  EXPECT_NEAR(s.ramp_mw_per_s, 25, 1e-9);
+  EXPECT_NEAR(s.hz, 1, 1e-12);
+  EXPECT_EQ(s.ballast, Watts());
+  ASSERT_EQ(s.harmonics.size(), 10U);
+  for (int k = 1; k <= 10; ++k) {
+    const double edge = std::sin(kPi * k * 0.04) / (kPi * k * 0.04);
+    const double line = 2 / (kPi * k) * std::abs(std::sin(kPi * k * 0.3)) * edge;
+    const Harmonic& h = s.harmonics[static_cast<std::size_t>(k - 1)];
+    EXPECT_NEAR(h.hz, k, 1e-12);
+    EXPECT_NEAR(h.amplitude / megawatts(1), line, 1e-9) << k;
+  }
 }
 
-// Luccioni et al., JMLR 2023: 1,082,990 A100-hours at 400 W are 433 MWh dynamic, and 24.7 t at the
-// 57 g/kWh of the French grid that they use.
-TEST(Energy, bloom) {
-  const Joules energy = tdp_method_energy(1'082'990, watts(400));
-  EXPECT_NEAR(energy / mwh(1), 433.2, 0.05);
-  EXPECT_NEAR((energy * grams_per_kwh(57)) / tonnes_co2(1), 24.7, 0.05);
+// A floor of 0.6 holds 5.4 kW, 1.4 over the low phase for 0.7 of the time; storage takes a quarter.
+TEST(Swing, floor_and_storage_reduce_the_swing) {
+  SwingRequest r = one_megawatt();
+  r.floor = 0.6;
+  r.storage = 0.25;
+  const Swing s = swing_of(r);
+  EXPECT_NEAR(s.amplitude / kilowatts(1), 200 * 3.6 * 0.75, 1e-9);
+  EXPECT_NEAR(s.ballast / kilowatts(1), 200 * 1.4 * 0.7, 1e-9);
+  r.floor = 7;  // held at one: a flat line
+  EXPECT_EQ(swing_of(r).amplitude, Watts());
+  EXPECT_NEAR(swing_of(r).ballast / kilowatts(1), 200 * 5 * 0.7, 1e-9);
+  EXPECT_FALSE(swing_of(r).in_band);
+  r.floor = -3;
+  r.storage = -3;
+  r.low = Watts();
+  EXPECT_NEAR(swing_of(r).amplitude / kilowatts(1), 1800, 1e-9);
+  r.storage = 3;
+  EXPECT_EQ(swing_of(r).amplitude, Watts());
+  r = one_megawatt();
+  r.floor = 0.6;
+  r.duty = 2;
+  EXPECT_NEAR(swing_of(r).ballast.base(), 0, 1e-9) << "no low phase";
+  r.duty = -1;
+  EXPECT_NEAR(swing_of(r).ballast / kilowatts(1), 200 * 1.4, 1e-9) << "nothing else";
+  r.low = kilowatts(11);
+  EXPECT_EQ(swing_of(r).amplitude, Watts()) << "low above high";
 }
 
-// Llama 3.1 405B model card: 30.84 M H100-hours at 700 W, 8,930 t location based, 414 g/kWh
-// implied. US grid 369 g/kWh (grid_regions/usa) times Meta's fleet PUE 1.08 comes within 4 %.
-TEST(Energy, llama_3_1_405b) {
-  const Joules energy = tdp_method_energy(30.84e6, watts(700));
-  EXPECT_NEAR(energy / mwh(1), 21'588, 0.5);
-  const Footprint f = footprint({.it_power = energy / hours(1000),
-                                 .duration = hours(1000),
-                                 .pue = 1.08,
-                                 .grid = grams_per_kwh(369),
-                                 .wue_l_per_kwh = 0.2});
-  EXPECT_NEAR(f.carbon / tonnes_co2(1), 8930, 0.04 * 8930);
-  EXPECT_NEAR(f.site_energy / f.it_energy, 1.08, 1e-12);
-  EXPECT_NEAR(f.water_l, 21'588e3 * 0.2, 100);
+// The band is 0.1 to 20 Hz, both ends in it; a line below a hundredth is none.
+TEST(Swing, critical_band_has_both_ends) {
+  const auto in_band = [](double period, double duty) {
+    SwingRequest r = one_megawatt();
+    r.period = seconds(period);
+    r.duty = duty;
+    r.edge = microseconds(1);
+    return swing_of(r).in_band;
+  };
+  EXPECT_TRUE(in_band(100, 0.55)) << "the tenth at 0.1 Hz";
+  EXPECT_TRUE(in_band(98, 0.55));
+  EXPECT_FALSE(in_band(101, 0.55));
+  EXPECT_TRUE(in_band(0.05, 0.5)) << "the first at 20 Hz";
+  EXPECT_FALSE(in_band(1 / 20.5, 0.5));
+  // At 15 Hz the first alone is in the band: 2 / pi sin(pi duty).
+  EXPECT_TRUE(in_band(1 / 15.0, 0.00515)) << "0.0103";
+  EXPECT_FALSE(in_band(1 / 15.0, 0.00485)) << "0.0097";
 }
 
-// Llama 2 and 3 cards use the same method: 539 t of 1,324 MWh and 2,290 t of 5,390 MWh.
-TEST(Energy, the_llama_family_implies_one_intensity) {
-  EXPECT_NEAR(tdp_method_energy(3'311'616, watts(400)) / mwh(1), 1324, 1);
-  EXPECT_NEAR(tdp_method_energy(7.7e6, watts(700)) / mwh(1), 5390, 1);
-  EXPECT_NEAR(539.0 / 1324, 2290.0 / 5390, 0.02);
+TEST(Swing, swing_of_phases_keeps_their_mean) {
+  const std::vector<catalog::PowerPhase> phases = {{"a", 0.5, kilowatts(8)},
+                                                   {"b", 0.3, kilowatts(5)},
+                                                   {"c", 0.2, kilowatts(3)},
+                                                   {"d", 0, kilowatts(1)}};
+  const SwingRequest r = swing_request(phases, 12, seconds(3));
+  EXPECT_EQ(r.nodes, 12);
+  EXPECT_EQ(r.high, kilowatts(8));
+  EXPECT_EQ(r.low, kilowatts(3));
+  EXPECT_EQ(r.period, seconds(3));
+  EXPECT_NEAR(r.duty, (6.1 - 3) / 5, 1e-12);
+  EXPECT_EQ(swing_request(std::vector{phases[0]}, 12, seconds(3)).duty, 1);
+}
+
+TEST(Swing, floor_meets_range_and_ramp) {
+  const SwingRequest r = one_megawatt();
+  // 0.4 MW over 200 nodes leaves 2 kW of swing: 7 of 9.
+  EXPECT_NEAR(floor_for(r, {.range = kilowatts(400)}), 7 / 9.0, 1e-12);
+  // 15 MW/s for 40 ms are 0.6 MW: 3 kW.
+  EXPECT_NEAR(floor_for(r, {.ramp_mw_per_s = 15}), 6 / 9.0, 1e-12);
+  EXPECT_NEAR(floor_for(r, {.range = kilowatts(400), .ramp_mw_per_s = 15}), 7 / 9.0, 1e-12);
+  EXPECT_NEAR(floor_for(r, {.range = kilowatts(800), .ramp_mw_per_s = 15}), 6 / 9.0, 1e-12);
+  EXPECT_EQ(floor_for(r, {}), 0);
+  EXPECT_EQ(floor_for(r, {.range = megawatts(1)}), 0) << "it is met as it is";
+  SwingRequest stored = r;
+  stored.storage = 0.5;  // half the swing is taken: 0.4 MW of it are 0.8 before
+  EXPECT_NEAR(floor_for(stored, {.range = kilowatts(400)}), 5 / 9.0, 1e-12);
+  stored.storage = 1;
+  EXPECT_EQ(floor_for(stored, {.range = kilowatts(400)}), 0);
+  stored.storage = -1;
+  EXPECT_NEAR(floor_for(stored, {.range = kilowatts(400)}), 7 / 9.0, 1e-12);
+  SwingRequest none = r;
+  none.nodes = 0;
+  EXPECT_EQ(floor_for(none, {.range = kilowatts(1)}), 0);
+  none = r;
+  none.high = Watts();
+  EXPECT_EQ(floor_for(none, {.range = kilowatts(1)}), 0);
 }
 
 }  // namespace

@@ -5,13 +5,16 @@
 #include <cmath>
 
 #include "core/base/random.h"
+#include "layers/failure/lemon.h"
+#include "layers/failure/rates.h"
+#include "layers/failure/spares.h"
 
 namespace orrery::failure {
 namespace {
 
 constexpr int kHosts = 40'000;
 
-TEST(Lifetime, the_exponential_is_shape_one) {
+TEST(Lifetime, exponential_is_shape_one) {
   const Weibull life = life_of(1, days(10));
   EXPECT_NEAR(life.scale / days(10), 1, 1e-12);
   EXPECT_NEAR(life_at(life, 0.5) / days(10), 0.6931471805599453, 1e-12);
@@ -48,10 +51,27 @@ TEST(Lifetime, failures_are_those_of_drawn_lives) {
   }
 }
 
-TEST(Lifetime, a_new_fleet_fails_early_below_shape_one_and_late_above) {
+TEST(Lifetime, new_fleet_fails_early_below_shape_one_and_late_above) {
   EXPECT_GT(early_factor(0.7, days(264), days(54)), 1.3);
   EXPECT_LT(early_factor(2, days(264), days(54)), 0.3);
   EXPECT_EQ(early_factor(5, days(264), days(1)), 1e-3) << "no law is known so far down";
+}
+
+// Beyond eight means: T/mean + (cv^2 - 1)/2. Shape 1/2 has cv^2 = 4!/2!^2 - 1 = 5.
+TEST(Lifetime, long_run_renewals_follow_the_asymptote) {
+  EXPECT_NEAR(failures_within(life_of(0.5, days(1)), days(8.5)), 10.5, 1e-9);
+  EXPECT_NEAR(failures_within(life_of(0.5, days(1)), days(20)), 22, 1e-9);
+  EXPECT_NEAR(failures_within(life_of(2, days(1)), days(8.5)), 8.5 + (4 / std::acos(-1.0) - 2) / 2,
+              1e-9);
+  EXPECT_EQ(failures_within(life_of(2, days(1)), days(0)), 0);
+}
+
+// An exponential's renewals come to its span, to the trapezoid's error: 1.6e-7 for half a mean and
+// 1.02e-5 for two.
+TEST(Lifetime, exponential_renewals_equal_the_span) {
+  EXPECT_NEAR(failures_within(life_of(1, days(1)), days(0.5)), 0.5, 3e-7);
+  EXPECT_NEAR(failures_within(life_of(1, days(1)), days(2)), 2, 1.1e-5);
+  EXPECT_NEAR(failures_within(life_of(1, days(1)), days(7)), 7, 4.5e-4);
 }
 
 }  // namespace

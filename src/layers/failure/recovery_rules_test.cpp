@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "layers/failure/recovery.h"
+#include "layers/failure/recovery_memory.h"
 
 namespace orrery::failure {
 namespace {
@@ -65,7 +66,7 @@ class RecoveryRules : public testing::Test {
 };
 
 // A tenth of the fleet may be out, spares aside; what is well and not listed counts with it.
-TEST_F(RecoveryRules, a_share_of_the_fleet_is_drained_and_no_more) {
+TEST_F(RecoveryRules, drains_are_limited_to_a_share_of_the_fleet) {
   nodes(4);
   view.well = 26;
   asked();
@@ -81,7 +82,7 @@ TEST_F(RecoveryRules, a_share_of_the_fleet_is_drained_and_no_more) {
   EXPECT_THAT(asked(), UnorderedElementsAre("drain/n0/1", "drain/n1/1", "drain/n3/1"));
 }
 
-TEST_F(RecoveryRules, a_node_that_came_back_is_drained_all_the_same_if_there_is_room) {
+TEST_F(RecoveryRules, returned_node_is_still_drained_within_the_share) {
   nodes(10);
   asked();
   node(0).down = true;
@@ -98,7 +99,7 @@ TEST_F(RecoveryRules, a_node_that_came_back_is_drained_all_the_same_if_there_is_
   EXPECT_FALSE(memory.nodes.at("n0").wants_drain);
 }
 
-TEST_F(RecoveryRules, refusals_double_their_pause_to_a_minute_and_are_told_at_the_fifth) {
+TEST_F(RecoveryRules, refused_action_backs_off_to_a_minute_and_alerts) {
   nodes(10);
   asked();
   node(0).down = true;
@@ -117,7 +118,7 @@ TEST_F(RecoveryRules, refusals_double_their_pause_to_a_minute_and_are_told_at_th
   EXPECT_THAT(alerts, ElementsAre(6u)) << "asked once more after five refusals, and told once";
 }
 
-TEST_F(RecoveryRules, a_silent_node_waits_its_time_before_it_is_fenced) {
+TEST_F(RecoveryRules, silent_node_is_fenced_after_its_timeout) {
   policy.fence = true;
   nodes(10);
   run_on({"n1"});
@@ -148,7 +149,7 @@ TEST_F(RecoveryRules, a_silent_node_waits_its_time_before_it_is_fenced) {
   EXPECT_FALSE(memory.nodes.at("n1").fenced) << "the next time it must be fenced again";
 }
 
-TEST_F(RecoveryRules, a_fence_says_nothing_of_a_node_that_answers) {
+TEST_F(RecoveryRules, fence_state_of_an_answering_node_is_ignored) {
   policy.fence = true;
   nodes(10);
   asked();
@@ -175,7 +176,7 @@ TEST_F(RecoveryRules, only_nodes_that_a_lost_job_waits_for_are_fenced) {
 }
 
 // It started and its node died before anybody looked: any node that is down may still run it.
-TEST_F(RecoveryRules, a_run_that_nobody_saw_waits_for_every_node_that_is_down) {
+TEST_F(RecoveryRules, unseen_job_waits_for_every_down_node) {
   policy.fence = true;
   nodes(10);
   node(2).down = node(3).down = true;
@@ -190,7 +191,7 @@ TEST_F(RecoveryRules, a_run_that_nobody_saw_waits_for_every_node_that_is_down) {
 }
 
 // A silent node is not off: with a fence the job waits for it though nobody called it down.
-TEST_F(RecoveryRules, a_job_waits_for_a_silent_node_too) {
+TEST_F(RecoveryRules, job_waits_for_a_silent_node_too) {
   policy.fence = true;
   nodes(10);
   run_on({"n1"});
@@ -205,7 +206,7 @@ TEST_F(RecoveryRules, a_job_waits_for_a_silent_node_too) {
   EXPECT_THAT(asked(), ElementsAre("release/7/0"));
 }
 
-TEST_F(RecoveryRules, a_job_whose_node_only_broke_is_moved_and_a_long_hold_is_the_users) {
+TEST_F(RecoveryRules, job_on_a_broken_node_is_requeued) {
   nodes(10);
   run_on({"n1", "n2"});
   asked();
@@ -225,7 +226,7 @@ TEST_F(RecoveryRules, a_job_whose_node_only_broke_is_moved_and_a_long_hold_is_th
 }
 
 // Cause unseen: all its nodes are suspect, where they are at most a quarter of what is in service.
-TEST_F(RecoveryRules, a_job_lost_for_no_seen_cause_avoids_where_it_ran) {
+TEST_F(RecoveryRules, job_lost_without_a_cause_avoids_its_nodes) {
   nodes(8);
   run_on({"n1", "n2"});
   asked();
@@ -241,7 +242,7 @@ TEST_F(RecoveryRules, a_job_lost_for_no_seen_cause_avoids_where_it_ran) {
   EXPECT_THAT(asked(), ElementsAre("release/7/0")) << "2 of 7 are more than a quarter";
 }
 
-TEST_F(RecoveryRules, better_on_a_suspect_node_than_not_at_all) {
+TEST_F(RecoveryRules, job_is_released_after_refused_exclusions) {
   nodes(8);
   run_on({"n1"});
   asked();
@@ -278,7 +279,7 @@ TEST_F(RecoveryRules, no_job_is_let_go_while_the_controller_is_young) {
   EXPECT_THAT(asked(), ElementsAre("release/7/0"));
 }
 
-TEST_F(RecoveryRules, a_failure_is_a_jobs_only_if_its_node_failed_in_time) {
+TEST_F(RecoveryRules, job_failure_is_blamed_on_a_node_only_in_time) {
   nodes(10);
   run_on({"n1"});
   asked();
@@ -303,7 +304,7 @@ TEST_F(RecoveryRules, a_failure_is_a_jobs_only_if_its_node_failed_in_time) {
   EXPECT_TRUE(noted(RecoveryEventKind::job_gone));
 }
 
-TEST_F(RecoveryRules, a_waiting_job_that_was_never_seen_running_is_lost_only_after_a_requeue) {
+TEST_F(RecoveryRules, pending_job_is_lost_only_after_a_requeue) {
   nodes(10);
   wait_after(0);
   EXPECT_THAT(asked(), IsEmpty()) << "it has not run yet: the time is its owner's";
@@ -347,7 +348,7 @@ TEST_F(RecoveryRules, how_long_a_run_and_an_outage_lasted_is_remembered) {
 }
 
 // Four losses in a row, each soon after the start and on another node.
-TEST_F(RecoveryRules, a_job_is_blamed_for_a_crash_loop_and_for_nothing_less) {
+TEST_F(RecoveryRules, job_is_blamed_only_for_a_crash_loop) {
   const auto lose_four = [&](std::vector<int> on, Seconds each) {
     memory = {};
     view = {.now = kThen};
@@ -377,7 +378,7 @@ TEST_F(RecoveryRules, a_job_is_blamed_for_a_crash_loop_and_for_nothing_less) {
 
 // On many nodes chance alone ends runs soon: a hundredth of the time between failures is "soon"
 // then.
-TEST_F(RecoveryRules, a_large_job_is_not_blamed_for_the_fleets_own_rate) {
+TEST_F(RecoveryRules, large_job_is_not_blamed_for_the_fleets_own_rate) {
   view.well = 20'000;
   nodes(5);
   asked();
@@ -397,7 +398,7 @@ TEST_F(RecoveryRules, a_large_job_is_not_blamed_for_the_fleets_own_rate) {
   EXPECT_FALSE(memory.jobs.at("7").blamed);
 }
 
-TEST_F(RecoveryRules, a_blamed_job_is_held_once_and_a_persons_release_stands) {
+TEST_F(RecoveryRules, blamed_job_is_held_once) {
   nodes(10);
   run_on({"n1"});
   asked();
@@ -418,7 +419,7 @@ TEST_F(RecoveryRules, a_blamed_job_is_held_once_and_a_persons_release_stands) {
   EXPECT_TRUE(memory.jobs.at("7").losses.empty());
 }
 
-TEST_F(RecoveryRules, a_spare_is_called_once_and_only_one_that_is_ready) {
+TEST_F(RecoveryRules, only_a_ready_spare_is_called) {
   nodes(6);
   for (int i = 3; i < 6; ++i) node(i).spare = node(i).drained = true;
   asked();
@@ -439,7 +440,7 @@ TEST_F(RecoveryRules, a_spare_is_called_once_and_only_one_that_is_ready) {
   EXPECT_EQ(memory.nodes.at("n5").serves_for, "");
 }
 
-TEST_F(RecoveryRules, what_a_new_controller_forgot_is_asked_for_again) {
+TEST_F(RecoveryRules, actions_forgotten_by_a_new_controller_are_repeated) {
   nodes(10);
   view.controller_since = kThen - hours(1);
   run_on({"n1"});
@@ -468,7 +469,7 @@ TEST_F(RecoveryRules, what_a_new_controller_forgot_is_asked_for_again) {
   EXPECT_FALSE(memory.nodes.at("n1").out);
 }
 
-TEST_F(RecoveryRules, a_node_that_was_forgotten_is_believed_well_after_a_while) {
+TEST_F(RecoveryRules, forgotten_node_counts_as_healthy_after_a_while) {
   nodes(10);
   view.controller_since = kThen - hours(1);
   asked();
@@ -489,7 +490,7 @@ TEST_F(RecoveryRules, a_node_that_was_forgotten_is_believed_well_after_a_while) 
 
 // A person who lifts a drain has lifted it; only a controller that was just started may have lost
 // it.
-TEST_F(RecoveryRules, a_drain_that_a_person_lifted_stays_lifted) {
+TEST_F(RecoveryRules, drain_lifted_by_a_person_stays_lifted) {
   nodes(10);
   view.controller_since = kThen - hours(1);
   asked();
@@ -502,7 +503,7 @@ TEST_F(RecoveryRules, a_drain_that_a_person_lifted_stays_lifted) {
   EXPECT_TRUE(noted(RecoveryEventKind::drain_lifted));
 }
 
-TEST_F(RecoveryRules, keys_of_one_target_are_forgotten_with_it_and_no_others) {
+TEST_F(RecoveryRules, only_keys_of_the_forgotten_target_are_dropped) {
   for (const char* key : {"drain/n1/1", "drain/n10/1", "fence/n1/1", "refused/drain/n1/1"}) {
     tried(key, false);
     apply(memory, {.kind = RecoveryEventKind::alerted, .key = key}, days(30));
@@ -513,7 +514,7 @@ TEST_F(RecoveryRules, keys_of_one_target_are_forgotten_with_it_and_no_others) {
   EXPECT_EQ(memory.alerted, std::set<std::string>{"drain/n10/1"});
 }
 
-TEST_F(RecoveryRules, a_lemon_is_found_by_its_odds_and_judged_anew_when_it_fails) {
+TEST_F(RecoveryRules, lemon_is_judged_by_its_odds) {
   nodes(50);
   asked();
   for (int failure = 0; failure < 3; ++failure) {
@@ -536,7 +537,7 @@ TEST_F(RecoveryRules, a_lemon_is_found_by_its_odds_and_judged_anew_when_it_fails
 }
 
 // What a node shows is noted once, and as what it is.
-TEST_F(RecoveryRules, a_failure_is_no_silence_and_a_first_look_at_the_controller_no_restart) {
+TEST_F(RecoveryRules, failure_is_not_silence) {
   nodes(50);
   asked();
   node(0).down = node(0).silent = true;
@@ -556,7 +557,7 @@ TEST_F(RecoveryRules, a_failure_is_no_silence_and_a_first_look_at_the_controller
   EXPECT_FALSE(noted(RecoveryEventKind::node_forgotten));
 }
 
-TEST_F(RecoveryRules, a_drained_node_is_not_judged_a_lemon) {
+TEST_F(RecoveryRules, drained_node_is_not_judged_a_lemon) {
   nodes(50);
   asked();
   for (int failure = 0; failure < 4; ++failure) {
@@ -571,25 +572,6 @@ TEST_F(RecoveryRules, a_drained_node_is_not_judged_a_lemon) {
   node(1).drained = false;
   asked();
   EXPECT_TRUE(memory.nodes.at("n1").lemon);
-}
-
-// What happened is remembered as it was told, and not as the last word has it.
-TEST(RecoveryMemoryLaws, the_first_watch_a_wish_and_a_release_stand) {
-  const Seconds memory = RecoveryPolicy().lemon.memory;
-  RecoveryMemory m;
-  const auto tell = [&](const RecoveryEvent& e) { apply(m, e, memory); };
-  tell({.kind = RecoveryEventKind::watch_began, .at = seconds(100)});
-  tell({.kind = RecoveryEventKind::watch_began, .at = seconds(900)});
-  EXPECT_EQ(m.since, seconds(100)) << "a restart does not make the watch younger";
-  tell({.kind = RecoveryEventKind::job_held, .at = seconds(910), .job = "7", .good = true});
-  EXPECT_TRUE(m.jobs.at("7").held_seen);
-  tell({.kind = RecoveryEventKind::job_held, .at = seconds(920), .job = "7", .good = false});
-  EXPECT_FALSE(m.jobs.at("7").held_seen) << "released";
-  tell({.kind = RecoveryEventKind::node_failed, .at = seconds(930), .node = "n0", .weight = 1});
-  EXPECT_EQ(m.all, m.nodes.at("n0").weight) << "the fleet's only failure so far is this node's";
-  m.nodes.at("n0").wants_drain = true;
-  tell({.kind = RecoveryEventKind::node_forgotten, .at = seconds(940), .node = "n0"});
-  EXPECT_TRUE(m.nodes.at("n0").wants_drain) << "a wish outlives the controller that forgot it";
 }
 
 }  // namespace

@@ -1,15 +1,19 @@
 #include "layers/failure/recovery.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "layers/failure/interval.h"
+#include "layers/failure/recovery_desk.h"
+#include "layers/failure/recovery_memory.h"
+#include "layers/failure/straggler_detector.h"
 
 namespace orrery::failure {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 const Seconds kStart = seconds(1e9);
 
@@ -47,7 +51,7 @@ void tell(RecoveryMemory& memory, Seconds at, const std::string& key, bool good)
   apply(memory, {.kind = RecoveryEventKind::tried, .at = at, .key = key, .good = good}, days(30));
 }
 
-TEST(RecoveryPolicy, the_worked_example) {
+TEST(RecoveryPolicy, worked_example) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1", "n2"})});
   EXPECT_THAT(look(view, memory), IsEmpty());
@@ -66,7 +70,7 @@ TEST(RecoveryPolicy, the_worked_example) {
   EXPECT_FALSE(memory.jobs.at("7").loss);
 }
 
-TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
+TEST(RecoveryPolicy, refused_action_is_repeated_ever_more_rarely) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
@@ -88,7 +92,7 @@ TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
 }
 
 // A release that the scheduler took and then undid: the job must not wait for a doubled pause.
-TEST(RecoveryPolicy, an_action_that_was_taken_and_undone_is_asked_for_every_second) {
+TEST(RecoveryPolicy, undone_action_is_repeated_every_second) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
@@ -107,7 +111,7 @@ TEST(RecoveryPolicy, an_action_that_was_taken_and_undone_is_asked_for_every_seco
   EXPECT_EQ(asked, 10);
 }
 
-TEST(RecoveryPolicy, a_job_that_may_not_be_requeued_is_told_of_once) {
+TEST(RecoveryPolicy, job_without_requeue_is_reported_once) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1"})});
   view.jobs[0].requeueable = false;
@@ -118,7 +122,7 @@ TEST(RecoveryPolicy, a_job_that_may_not_be_requeued_is_told_of_once) {
 }
 
 // A node that is down while its job runs on is a job that asked for that (--no-kill).
-TEST(RecoveryPolicy, a_job_that_runs_on_without_its_node_is_left_running) {
+TEST(RecoveryPolicy, job_that_runs_on_without_its_node_is_left_running) {
   RecoveryMemory memory;
   ClusterLook view = fleet(8, {running({"n1", "n2"})});
   look(view, memory);
@@ -126,7 +130,7 @@ TEST(RecoveryPolicy, a_job_that_runs_on_without_its_node_is_left_running) {
   EXPECT_THAT(look(view, memory), IsEmpty());
 }
 
-TEST(RecoveryPolicy, with_a_fence_a_job_waits_until_its_node_is_surely_off) {
+TEST(RecoveryPolicy, fenced_job_waits_until_its_node_is_off) {
   RecoveryPolicy policy;
   policy.fence = true;
   RecoveryMemory memory;
@@ -142,7 +146,7 @@ TEST(RecoveryPolicy, with_a_fence_a_job_waits_until_its_node_is_surely_off) {
   EXPECT_THAT(look(view, memory, policy), ElementsAre("release_job release/7/0"));
 }
 
-TEST(RecoveryPolicy, a_small_fleet_may_lose_one_node_and_the_share_counts_what_is_out_already) {
+TEST(RecoveryPolicy, small_fleet_may_drain_one_node) {
   RecoveryMemory memory;
   ClusterLook view = fleet(5);
   look(view, memory);
@@ -171,12 +175,123 @@ TEST(RecoveryPolicy, decides_the_same_when_asked_twice) {
   EXPECT_EQ(decide(view, memory, {}), decide(view, memory, {}));
 }
 
-TEST(RecoveryMemory, event_names_read_back) {
-  for (int k = 0; k <= static_cast<int>(RecoveryEventKind::node_shown); ++k) {
-    const auto kind = static_cast<RecoveryEventKind>(k);
-    EXPECT_EQ(event_kind_from(to_text(kind)), kind);
+class RecoveryEdges : public testing::Test {
+ protected:
+  static constexpr Seconds kToday = seconds(2e9);
+
+  RecoveryEdges() {
+    for (int i = 0; i < 10; ++i) view.nodes.push_back({.name = fmt::format("n{}", i)});
+    memory.since = kToday - hours(1);
   }
-  EXPECT_FALSE(event_kind_from("seen"));
+  NodeView& node(int i) { return view.nodes[static_cast<std::size_t>(i)]; }
+  // A controller that was started so long ago, and is known.
+  void controller(Seconds ago) { view.controller_since = memory.controller = kToday - ago; }
+  JobView& job_with_loss(JobPhase phase, const JobLoss& loss) {
+    memory.jobs["7"] = {.restarts = loss.restarts, .started = kToday - hours(1), .loss = loss};
+    view.jobs = {{.id = "7", .phase = phase, .restarts = loss.restarts}};
+    if (phase == JobPhase::pending) view.jobs[0].restarts += 1;
+    return view.jobs[0];
+  }
+  std::vector<std::string> keys() const {
+    std::vector<std::string> all;
+    for (const RecoveryAction& a : decide(view, memory, policy).actions) all.push_back(a.key);
+    return all;
+  }
+  std::vector<std::string> events() const {
+    std::vector<std::string> all;
+    for (const RecoveryEvent& e : decide(view, memory, policy).events) {
+      all.push_back(
+          fmt::format("{} {}{}{}", to_text(e.kind), e.node, e.job, e.good ? " good" : ""));
+    }
+    return all;
+  }
+
+  RecoveryPolicy policy;
+  RecoveryMemory memory;
+  ClusterLook view{.now = kToday};
+};
+
+// A drain that this controller has shown itself was not forgotten when it is gone.
+TEST_F(RecoveryEdges, drain_forgotten_by_a_controller_or_lifted_by_a_person) {
+  memory.nodes["n3"] = {.drain_seen = kToday - minutes(5), .drain_shown = true};
+  controller(seconds(20));
+  EXPECT_THAT(events(), ElementsAre("drain_lifted n3"));
+  memory.nodes["n3"].drain_shown = false;
+  EXPECT_THAT(events(), ElementsAre("node_forgotten n3 good"));
+  controller(policy.rollback);
+  EXPECT_THAT(events(), ElementsAre("node_forgotten n3 good"));
+  controller(policy.rollback + seconds(1));
+  EXPECT_THAT(events(), ElementsAre("drain_lifted n3"));
+}
+
+TEST_F(RecoveryEdges, hold_is_noted_when_first_seen_or_forgotten) {
+  controller(seconds(20));
+  JobView& job = job_with_loss(JobPhase::pending, {.at = kToday - minutes(1), .nodes = {"n3"}});
+  memory.jobs["7"].blamed = true;
+  memory.jobs["7"].losses_total = 1;
+  memory.alerted = {"blamed/7/0"};
+  EXPECT_THAT(events(), IsEmpty()) << "neither held nor seen so";
+  job.held = true;
+  EXPECT_THAT(events(), ElementsAre("job_held 7 good"));
+  memory.jobs["7"].held_seen = true;
+  EXPECT_THAT(events(), IsEmpty()) << "held, and seen so";
+  job.held = false;
+  EXPECT_THAT(events(), ElementsAre("job_held 7")) << "a new controller forgot it";
+  controller(hours(1));
+  EXPECT_THAT(events(), IsEmpty()) << "a person let it go";
+}
+
+// Out, but in no list any more: what it has is not lost for that.
+TEST_F(RecoveryEdges, listed_out_node_takes_no_new_job) {
+  controller(hours(1));
+  memory.nodes["gone"] = {.out = true, .failures = 1};
+  memory.jobs["7"] = {.restarts = 0, .started = kToday - hours(1), .nodes = {"gone"}};
+  view.jobs = {{.id = "7", .phase = JobPhase::running, .nodes = {"gone"}}};
+  EXPECT_THAT(events(), IsEmpty());
+  memory.nodes["gone"].forgotten = kToday - seconds(10);
+  EXPECT_THAT(events(), ElementsAre("job_lost 7"));
+}
+
+// Taken: again after a second. Refused: after one, two, four ... and a minute at the most.
+TEST_F(RecoveryEdges, action_is_repeated_after_its_pause) {
+  node(5).spare = node(5).drained = true;
+  memory.nodes["n5"] = {.stood_in_for = "n3"};
+  const auto is_asked = [&](int count, bool good, double ago) {
+    memory.attempts["resume/n5/n3"] = {.count = count, .last = kToday - seconds(ago), .good = good};
+    return !keys().empty();
+  };
+  for (const int count : {1, 4}) {
+    EXPECT_FALSE(is_asked(count, true, 0.5)) << count;
+    EXPECT_TRUE(is_asked(count, true, 1)) << count;
+  }
+  EXPECT_FALSE(is_asked(1, false, 0.5));
+  EXPECT_TRUE(is_asked(1, false, 1));
+  EXPECT_FALSE(is_asked(3, false, 3.5));
+  EXPECT_TRUE(is_asked(3, false, 4));
+  EXPECT_FALSE(is_asked(9, false, 59));
+  EXPECT_TRUE(is_asked(9, false, 60));
+}
+
+// It ran on n3 and n4, and neither failed: a node that is down elsewhere is no concern of it.
+TEST_F(RecoveryEdges, job_waits_only_for_its_own_nodes) {
+  policy.fence = true;
+  JobView& job =
+      job_with_loss(JobPhase::pending, {.at = kToday - minutes(5), .ran_on = {"n3", "n4"}});
+  job.avoids = {"n3", "n4"};
+  job.waits_for_time = true;
+  memory.nodes["n8"] = {.out = true, .out_shown = true, .failures = 1};
+  node(8).down = true;
+  EXPECT_THAT(keys(), ElementsAre("release/7/0"));
+  memory.jobs["7"].loss->nodes = {"n8"};
+  EXPECT_THAT(keys(), ElementsAre("fence/n8/1")) << "it may still run there";
+  memory.jobs["7"].loss->nodes = {"sold"};
+  EXPECT_THAT(keys(), ElementsAre("release/7/0")) << "one that is in no list is off";
+}
+
+TEST_F(RecoveryEdges, host_zero_can_be_a_spare) {
+  RecoveryDesk desk(100);
+  EXPECT_THAT(desk.host_down(sim::SimTime{}, 5, "", -1).spares, IsEmpty());
+  EXPECT_THAT(desk.host_down(sim::SimTime{}, 6, "", 0).spares, ElementsAre(0));
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <vector>
+
 #include "core/base/random.h"
 
 namespace orrery::failure {
 namespace {
 
-TEST(SaveCycle, three_cycles_by_hand) {
+TEST(SaveCycle, three_save_cycles) {
   // 10 of steps, 2 of stall; a save is safe 3 after its stall, readable on its hosts after 1.
   const SaveCycle c{.interval_ns = 10, .stall_ns = 2, .drain_ns = 3, .local_ns = 1};
   const Progress p = progress_after(c, 26);  // two cycles of 12 and 2 of steps
@@ -78,7 +81,7 @@ TEST(SaveCycle, skipping_gives_what_stepping_gives) {
   }
 }
 
-TEST(SaveCycle, the_wall_time_of_some_work_is_where_that_work_is_done) {
+TEST(SaveCycle, wall_time_of_work_inverts_its_progress) {
   RandomStream random(2, "save-cycle");
   for (int i = 0; i < 2000; ++i) {
     const SaveCycle c{.interval_ns = static_cast<std::int64_t>(100 + random.below(1000)),
@@ -91,6 +94,76 @@ TEST(SaveCycle, the_wall_time_of_some_work_is_where_that_work_is_done) {
     EXPECT_GE(progress_after(c, wall).work_ns + 2, work);
     if (wall > 2) EXPECT_LE(progress_after(c, wall - 2).work_ns, work);
   }
+}
+
+// 100 of steps and 10 of stall; the first 40 beside a drain at half speed: 100 in the first cycle,
+// 80 in each of the others.
+TEST(SaveCycle, wall_time_of_work_beside_a_drain) {
+  const SaveCycle c{
+      .interval_ns = 100, .stall_ns = 10, .drain_ns = 40, .speed = 1, .drain_speed = 0.5};
+  EXPECT_EQ(wall_for(c, 0), 0);
+  EXPECT_EQ(wall_for(c, -5), 0);
+  EXPECT_EQ(wall_for(c, 99), 99);
+  EXPECT_EQ(wall_for(c, 100), 100);
+  EXPECT_EQ(wall_for(c, 101), 112);
+  EXPECT_EQ(wall_for(c, 120), 150);
+  EXPECT_EQ(wall_for(c, 121), 151);
+  EXPECT_EQ(wall_for(c, 179), 209);
+  EXPECT_EQ(wall_for(c, 180), 210);
+  EXPECT_EQ(wall_for(c, 181), 222);
+  EXPECT_EQ(wall_for(c, 182), 224);
+  EXPECT_EQ(wall_for(c, 260), 320);
+  EXPECT_EQ(wall_for(c, 261), 332);
+}
+
+TEST(SaveCycle, job_without_saves_only_steps) {
+  constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max() / 4;
+  EXPECT_EQ(wall_for({}, 700), 700);
+  EXPECT_EQ(wall_for({.speed = 0.5}, 100), 200);
+  EXPECT_EQ(wall_for({.speed = 0}, 100), kNoEnd);
+  EXPECT_EQ(wall_for({.interval_ns = 50, .drain_speed = 0}, 10), kNoEnd);
+  EXPECT_EQ(wall_for({}, kNoEnd / 4 + 1), kNoEnd);
+  EXPECT_EQ(wall_for({}, kNoEnd / 4), kNoEnd / 4);
+  // A million of stall for each one of work.
+  const SaveCycle slow{.interval_ns = 1, .stall_ns = 999'999};
+  EXPECT_EQ(wall_for(slow, 10'000'000'000'000), kNoEnd);
+  EXPECT_EQ(wall_for(slow, 1'000'001), 1'000'000'000'001);
+  const Progress p = progress_after({.speed = 0.25}, 400);
+  EXPECT_EQ(p.steps_ns, 400);
+  EXPECT_EQ(p.work_ns, 100);
+  EXPECT_EQ(p.stall_ns + p.saves + p.safe_work_ns + p.local_work_ns, 0);
+}
+
+// Without saves there is no drain to work beside.
+TEST(SaveCycle, job_without_saves_runs_at_full_speed) {
+  const SaveCycle c{.interval_ns = 0, .drain_ns = 400, .speed = 1, .drain_speed = 0.5};
+  EXPECT_EQ(wall_for(c, 1000), 1000);
+  EXPECT_EQ(progress_after(c, 1000).work_ns, 1000);
+}
+
+// Two to the 53rd and one more: the first whole number that no double is.
+TEST(SaveCycle, full_speed_keeps_every_nanosecond) {
+  constexpr std::int64_t kLong = 9'007'199'254'740'993;
+  const Progress never_saves = progress_after({}, kLong);
+  EXPECT_EQ(never_saves.steps_ns, kLong);
+  EXPECT_EQ(never_saves.work_ns, kLong);
+  EXPECT_EQ(never_saves.stall_ns + never_saves.saves + never_saves.safe_work_ns, 0);
+  EXPECT_EQ(wall_for({}, kLong), kLong);
+  const SaveCycle c{.interval_ns = kLong, .stall_ns = 7, .drain_ns = 3, .local_ns = 2};
+  EXPECT_EQ(progress_after(c, kLong + 7).work_ns, kLong);
+  EXPECT_EQ(wall_for(c, kLong), kLong);
+  EXPECT_EQ(wall_for(c, kLong + 1), kLong + 7 + 1);
+}
+
+TEST(SaveCycle, partial_nanoseconds_are_dropped) {
+  const SaveCycle half{.speed = 0.5};
+  EXPECT_EQ(progress_after(half, 7).work_ns, 3);
+  EXPECT_EQ(progress_after(half, 7).steps_ns, 7);
+  EXPECT_EQ(wall_for(half, 3), 6);
+  EXPECT_EQ(wall_for(half, 0), 0);
+  EXPECT_EQ(wall_for(half, -1), 0);
+  const SaveCycle odd{.speed = 0.4};
+  EXPECT_EQ(wall_for(odd, 3), 8) << "7.5 and what is missing to a whole one";
 }
 
 }  // namespace

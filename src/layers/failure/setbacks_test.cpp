@@ -5,7 +5,7 @@
 namespace orrery::failure {
 namespace {
 
-TEST(Setbacks, lose_their_share_of_their_window) {
+TEST(Setbacks, setbacks_lose_their_share_of_their_window) {
   Setbacks s;
   s.add({.from_ns = 100, .to_ns = 300, .share = 0.25, .cause = 1});
   EXPECT_EQ(s.lost_ns(50), 0);
@@ -17,7 +17,7 @@ TEST(Setbacks, lose_their_share_of_their_window) {
   EXPECT_EQ(s.lost_ns(1000), 25);
 }
 
-TEST(Setbacks, what_is_left_comes_later_by_what_they_take) {
+TEST(Setbacks, setbacks_delay_the_remaining_work) {
   Setbacks s;
   EXPECT_EQ(s.time_after(7, 100), 107);
   s.add({.from_ns = 100, .to_ns = 300, .share = 1, .cause = 0});
@@ -38,6 +38,36 @@ TEST(Setbacks, one_without_end_has_no_after) {
   s.add({.from_ns = 0, .to_ns = 1'000, .share = 0.7, .cause = 0});
   s.add({.from_ns = 0, .to_ns = 1'000, .share = 0.7, .cause = 1});
   EXPECT_EQ(s.time_after(0, 5), 1005);  // together no more than all of it
+}
+
+// From 100 to 200 half is lost, from 150 to 300 a quarter more.
+TEST(Setbacks, setbacks_delay_the_work) {
+  Setbacks all;
+  EXPECT_EQ(all.time_after(10, 5), 15);
+  all.add({.from_ns = 100, .to_ns = 200, .share = 0.5, .cause = 1});
+  all.add({.from_ns = 150, .to_ns = 300, .share = 0.25, .cause = 2});
+  EXPECT_EQ(all.lost_ns(100), 0);
+  EXPECT_EQ(all.lost_ns(140), 20);
+  EXPECT_EQ(all.lost_ns(190), 45 + 10);
+  EXPECT_EQ(all.lost_ns(1000), 50 + 37);
+  EXPECT_EQ(all.time_after(90, 10), 100);
+  EXPECT_EQ(all.time_after(90, 30), 140);  // 10, and 20 at half
+  EXPECT_EQ(all.time_after(100, 25), 150);
+  EXPECT_EQ(all.time_after(100, 30), 170);  // 5 more at a quarter
+  EXPECT_EQ(all.time_after(200, 75), 300);
+  EXPECT_EQ(all.time_after(200, 80), 305);
+  all.end(2, 200);
+  EXPECT_EQ(all.lost_ns(1000), 50 + 12);
+  EXPECT_EQ(all.all()[0].to_ns, 200);
+  all.end(1, 50);  // before it began: nothing is left of it
+  EXPECT_EQ(all.all()[0].to_ns, 100);
+  EXPECT_EQ(all.lost_ns(1000), 12);
+  all.add({.from_ns = 0, .to_ns = 400, .share = 0.7});
+  all.add({.from_ns = 0, .to_ns = 400, .share = 0.6});
+  EXPECT_EQ(all.time_after(10, 1), 401) << "more than all cannot be lost";
+  all.clear();
+  EXPECT_TRUE(all.all().empty());
+  EXPECT_EQ(all.lost_ns(1000), 0);
 }
 
 }  // namespace

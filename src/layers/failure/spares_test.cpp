@@ -2,15 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
+#include "layers/failure/lemon.h"
 #include "layers/failure/rates.h"
 
 namespace orrery::failure {
 namespace {
 
 // 2048 nodes at 3.79 failures per 1000 node-days and a day of repair: 7.76 in repair on average.
-TEST(Spares, Llama3SizedFleet) {
+TEST(Spares, llama3_sized_fleet) {
   const Spares s = size_spares(
       {.nodes = 2048, .node_rate = per_1000_node_days(3.79), .repair = days(1), .shortfall = 0.01});
   EXPECT_NEAR(s.mean_in_repair, 7.76, 0.01);
@@ -19,7 +18,7 @@ TEST(Spares, Llama3SizedFleet) {
 }
 
 // Mean 1: P(X > 3) = 0.01899, P(X > 4) = 0.00366 (tables of the Poisson distribution).
-TEST(Spares, SmallestCountThatMeetsTheBound) {
+TEST(Spares, smallest_count_that_meets_the_bound) {
   const SpareProblem mean_one{
       .nodes = 1000, .node_rate = PerSecond(1e-6), .repair = seconds(1000), .shortfall = 0.01};
   EXPECT_EQ(size_spares(mean_one).count, 4);
@@ -29,7 +28,7 @@ TEST(Spares, SmallestCountThatMeetsTheBound) {
   EXPECT_EQ(size_spares(looser).count, 3);
 }
 
-TEST(Spares, GrowWithFailuresRepairAndNodes) {
+TEST(Spares, grow_with_failures_repair_and_nodes) {
   int before = -1;
   for (double scale = 0; scale < 20; scale += 0.5) {
     const Spares s = size_spares({.nodes = 500,
@@ -41,24 +40,37 @@ TEST(Spares, GrowWithFailuresRepairAndNodes) {
   }
 }
 
-TEST(Spares, NeverMoreThanTheNodes) {
+TEST(Spares, never_more_than_the_nodes) {
   const Spares s =
       size_spares({.nodes = 4, .node_rate = PerSecond(1), .repair = days(1), .shortfall = 0.01});
   EXPECT_EQ(s.count, 4);
 }
 
-TEST(Spares, HugeFleetsAreSizedAtOnce) {
+TEST(Spares, huge_fleets_are_sized_at_once) {
   const Spares s = size_spares(
       {.nodes = 1e8, .node_rate = per_1000_node_days(10), .repair = days(1), .shortfall = 0.001});
   // A million in repair, deviation 1000: 3.09 deviations above.
   EXPECT_NEAR(s.count, 1e6 + 3090, 20);
 }
 
-TEST(Spares, RepairPipeline) {
+TEST(Spares, repair_pipeline) {
   // AIReSim's defaults: 2 h automatic, 2 d by hand for 80 %.
   EXPECT_DOUBLE_EQ(
       mean_repair({.reset = hours(2), .hands = days(2), .hands_share = 0.8}) / hours(1),
       2 + 0.8 * 48);
+}
+
+// P(Poisson(0.83) > 3) = 0.01028: one in a hundred needs a fourth, 1.06 in a hundred does not.
+TEST(Spares, spare_count_meets_the_shortfall) {
+  SpareProblem problem{.nodes = 1000, .node_rate = PerSecond(8.3e-7), .repair = seconds(1000)};
+  EXPECT_EQ(size_spares(problem).count, 4);
+  problem.shortfall = 0.0103;
+  EXPECT_EQ(size_spares(problem).count, 3);
+  EXPECT_NEAR(size_spares(problem).shortfall, 0.010278077145148, 1e-12);
+  EXPECT_NEAR(size_spares(problem).mean_in_repair, 0.83, 1e-12);
+  problem.shortfall = 1;
+  EXPECT_EQ(size_spares(problem).count, 0);
+  EXPECT_DOUBLE_EQ(mean_repair({}).base(), 1800 + 0.2 * 86'400);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace orrery::storage {
 namespace {
 
-TEST(Dataset, KindsAreThereAndDiffer) {
+TEST(Dataset, kinds_are_there_and_differ) {
   const auto kinds =
       read_dataset_kinds(catalog::shipped().table("calibration/dataset_kinds.csv").value());
   ASSERT_TRUE(kinds.has_value());
@@ -22,7 +22,7 @@ TEST(Dataset, KindsAreThereAndDiffer) {
   EXPECT_EQ(find_dataset_kind(*kinds, "smell"), nullptr);
 }
 
-TEST(Dataset, ABadRowIsRefused) {
+TEST(Dataset, bad_row_is_refused) {
   const auto table = CsvTable::parse(
       "id,sample_bytes,object_bytes,decode_core_ms,decoded_bytes,source,basis\nx,0,1,1,1,s,b\n",
       "bad.csv");
@@ -30,6 +30,18 @@ TEST(Dataset, ABadRowIsRefused) {
   const auto kinds = read_dataset_kinds(*table);
   ASSERT_FALSE(kinds.has_value());
   EXPECT_EQ(kinds.error().front().code, "dataset.kind");
+}
+
+TEST(Dataset, dataset_kinds_need_positive_sizes) {
+  const auto kinds = [](const std::string& row) {
+    const auto table = CsvTable::parse(
+        "id,sample_bytes,object_bytes,decode_core_ms,decoded_bytes,source,basis\n" + row + "\n",
+        "k.csv");
+    return table && read_dataset_kinds(*table).has_value();
+  };
+  EXPECT_TRUE(kinds("x,1,1,0,1,s,b"));
+  EXPECT_FALSE(kinds("x,1,0,1,1,s,b"));
+  EXPECT_FALSE(kinds("x,1,1,-1,1,s,b"));
 }
 
 }  // namespace

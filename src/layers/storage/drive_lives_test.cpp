@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "layers/storage/durability.h"
+#include "layers/storage/economics.h"
+#include "layers/storage/lifecycle.h"
+
 namespace orrery::storage {
 namespace {
 
@@ -35,7 +41,7 @@ TEST(DriveLives, sectors_that_cannot_be_read_lose_data_as_the_chain_says) {
   EXPECT_NEAR(ratio_of(q, 10'000), 1, 0.03);
 }
 
-TEST(DriveLives, a_lost_server_with_more_shards_than_survive_loses_data) {
+TEST(DriveLives, lost_server_with_more_shards_than_survive_loses_data) {
   const DurabilityQuestion q{.shards = 4,
                              .losses = 1,
                              .drive_failures = PerSecond(1 / days(500).base()),
@@ -46,7 +52,7 @@ TEST(DriveLives, a_lost_server_with_more_shards_than_survive_loses_data) {
 }
 
 // Time runs out before losses come: said, not guessed.
-TEST(DriveLives, what_never_happens_is_not_counted) {
+TEST(DriveLives, impossible_events_are_not_counted) {
   const DriveOutcome lived =
       live_through({.group = {.shards = 10,
                               .losses = 4,
@@ -56,6 +62,50 @@ TEST(DriveLives, what_never_happens_is_not_counted) {
                     .events_most = 10'000});
   EXPECT_FALSE(lived.is_whole);
   EXPECT_EQ(lived.losses, 0);
+}
+
+// Every event is a failure, and every failure a loss.
+TEST(DriveLives, trial_stops_at_its_event_limit) {
+  const DurabilityQuestion bare{
+      .shards = 1, .drive_failures = PerSecond(1 / days(20).base()), .rebuild = days(1)};
+  DriveOutcome o = live_through({.group = bare, .losses = 100, .events_most = 5});
+  EXPECT_EQ(o.failures, 5u);
+  EXPECT_EQ(o.losses, 5);
+  EXPECT_FALSE(o.is_whole);
+  o = live_through({.group = bare, .losses = 4, .events_most = 5});
+  EXPECT_EQ(o.failures, 4u);
+  EXPECT_TRUE(o.is_whole);
+  const DriveOutcome one = live_through({.group = bare, .losses = 50, .seed = 1});
+  EXPECT_EQ(live_through({.group = bare, .losses = 50}).mean_time_to_loss, one.mean_time_to_loss);
+  EXPECT_NE(live_through({.group = bare, .losses = 50, .seed = 2}).mean_time_to_loss,
+            one.mean_time_to_loss);
+}
+
+// A pair whose rebuild takes D: 1/(2 lambda p) + 1/lambda, p = 1 - e^(-lambda D); the chain, whose
+// rebuilds are exponential, has (3 lambda + mu) / (2 lambda^2).
+TEST(DriveLives, fixed_rebuild_times_match_the_closed_form) {
+  DriveTrial trial{.group = {.shards = 2,
+                             .losses = 1,
+                             .drive_failures = PerSecond(1 / days(20).base()),
+                             .rebuild = days(10)},
+                   .losses = 20'000};
+  EXPECT_NEAR(live_through(trial).mean_time_to_loss / days(1), 50, 1.5);
+  trial.rebuilds_alike = true;
+  EXPECT_NEAR(live_through(trial).mean_time_to_loss / days(1), 10 / (1 - std::exp(-0.5)) + 20, 1.4);
+}
+
+// Two of four may be lost: a sector that cannot be read while one is still to spare does no harm.
+TEST(DriveLives, unreadable_sector_is_harmless_while_parity_is_left) {
+  const DurabilityQuestion q{.shards = 4,
+                             .losses = 2,
+                             .drive_failures = PerSecond(1 / days(20).base()),
+                             .rebuild = days(2),
+                             .rebuild_reads = terabytes(50),
+                             .bit_error_rate = 1e-15};
+  const DriveOutcome lived = live_through({.group = q, .losses = 3000});
+  ASSERT_TRUE(lived.is_whole);
+  EXPECT_EQ(lived.losses, 3000);
+  EXPECT_NEAR(lived.mean_time_to_loss / durability_of(q).mean_time_to_loss, 1, 0.07);
 }
 
 }  // namespace

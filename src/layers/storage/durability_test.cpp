@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/base/random.h"
+#include "layers/storage/checkpoint.h"
+#include "layers/storage/economics.h"
 
 namespace orrery::storage {
 namespace {
@@ -19,7 +20,7 @@ TEST(Durability, one_drive_lives_as_long_as_it_lives) {
 }
 
 // Patterson, Gibson and Katz (1988) for a pair: (3 lambda + mu) / (2 lambda^2).
-TEST(Durability, a_mirrored_pair_has_its_closed_form) {
+TEST(Durability, mirrored_pair_has_its_closed_form) {
   const double lambda = 0.02, mu = 365;  // a year; rebuilt in a day
   const Durability pair = durability_of(
       {.shards = 2, .losses = 1, .drive_failures = a_year(lambda), .rebuild = years(1 / mu)});
@@ -35,7 +36,7 @@ TEST(Durability, seventeen_of_twenty_have_eleven_nines) {
   EXPECT_NEAR(vault.nines, 11, 1);
 }
 
-TEST(Durability, a_server_that_holds_too_much_is_what_loses_data) {
+TEST(Durability, overloaded_server_dominates_data_loss) {
   DurabilityQuestion q{.shards = 10,
                        .losses = 2,
                        .drive_failures = a_year(0.01),
@@ -48,7 +49,7 @@ TEST(Durability, a_server_that_holds_too_much_is_what_loses_data) {
   EXPECT_GT(durability_of(q).nines, 7);
 }
 
-TEST(Durability, a_sector_that_cannot_be_read_costs_the_last_rebuild) {
+TEST(Durability, unreadable_sector_fails_the_last_rebuild) {
   DurabilityQuestion q{.shards = 9,
                        .losses = 1,
                        .drive_failures = a_year(0.01),
@@ -100,13 +101,41 @@ TEST(Durability, agrees_with_drives_that_fail_by_the_clock) {
   }
 }
 
-TEST(Durability, a_rebuild_is_as_fast_as_the_drives_that_take_part) {
+TEST(Durability, rebuild_is_as_fast_as_the_drives_that_take_part) {
   const RebuildQuestion spare{.bytes = terabytes(20), .drive = BytesPerSecond(250e6)};
   EXPECT_NEAR(rebuild_time(spare) / hours(1), 20e12 / (0.2 * 250e6) / 3600 + 1.0 / 6, 1e-9);
   RebuildQuestion spread = spare;
   spread.drives = 100;
   EXPECT_NEAR((rebuild_time(spread) - minutes(10)) / (rebuild_time(spare) - minutes(10)), 0.01,
               1e-9);
+}
+
+// One parity shard: MTTDL of the chain 0 -> 1 -> loss is (a + b + mu) / (a b).
+TEST(Durability, drives_and_servers_both_lose_shards) {
+  const double lambda = 0.03, sigma = 0.01, mu = 200;  // a year
+  const auto a_year = [](double v) { return PerSecond(v / years(1).base()); };
+  const Durability d = durability_of({.shards = 3,
+                                      .losses = 1,
+                                      .drive_failures = a_year(lambda),
+                                      .rebuild = years(1 / mu),
+                                      .server_losses = a_year(sigma)});
+  const double a = 3 * (lambda + sigma), b = 2 * (lambda + sigma);
+  EXPECT_NEAR(d.mean_time_to_loss / years(1) / ((a + b + mu) / (a * b)), 1, 1e-9);
+  EXPECT_NEAR(d.loss_a_year, -std::expm1(-a * b / (a + b + mu)), 1e-15);
+  EXPECT_NEAR(d.nines, -std::log10(d.loss_a_year), 1e-9);
+}
+
+// With two losses survived, a sector that cannot be read costs nothing while one drive is gone.
+TEST(Durability, unreadable_sector_costs_only_the_last_redundancy) {
+  DurabilityQuestion q{.shards = 6,
+                       .losses = 2,
+                       .drive_failures = PerSecond(0.05 / years(1).base()),
+                       .rebuild = hours(24),
+                       .rebuild_reads = terabytes(1000)};
+  // Every rebuild from the last state fails: lost when two are gone and one is rebuilt, so that the
+  // rate of loss is that of two gone: 6 x 5 lambda^2 rebuild.
+  const double lambda = 0.05, rebuild = 1.0 / 365;
+  EXPECT_NEAR(durability_of(q).loss_a_year / (6 * 5 * lambda * lambda * rebuild), 1, 0.02);
 }
 
 }  // namespace

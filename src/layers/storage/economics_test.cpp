@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/catalog/catalog.h"
+#include "layers/storage/checkpoint.h"
+#include "layers/storage/node_cache.h"
+#include "layers/storage/storage_fixture.h"
+#include "layers/storage/tier_sizing.h"
 
 namespace orrery::storage {
 namespace {
@@ -19,7 +23,7 @@ TierDemand cold(double read_gbs) {
   return {.capacity = petabytes(50), .read = gbytes_per_s(read_gbs), .write = {}, .requests = {}};
 }
 
-TEST(Economics, HoldingCostByHand) {
+TEST(Economics, holding_cost_of_a_disk_tier) {
   // One kind of drive, no servers, no PUE: 50 PB in 24 TB disks at 17 USD/TB.
   OwnTerms terms;
   terms.pue = 1;
@@ -38,7 +42,7 @@ TEST(Economics, HoldingCostByHand) {
 
 // The order is computed, and it flips: disk is cheaper to hold cold bytes at today's prices, flash
 // draws less for each byte, and a tier that must also be fast turns the cost around.
-TEST(Economics, DiskOrFlashDependsOnWhatIsAsked) {
+TEST(Economics, disk_or_flash_depends_on_what_is_asked) {
   const DeviceComparison idle =
       compare_devices(cold(10), device("hdd-hamr32"), device("qlc-245"), {}, {});
   EXPECT_EQ(idle.per_byte, Cheaper::first);
@@ -54,7 +58,7 @@ TEST(Economics, DiskOrFlashDependsOnWhatIsAsked) {
 
 // Scality's 2023 analysis (blocksandfiles.com, 2023-08-08): a 22 TB disk reads at 9.4 W, a 30.72 TB
 // QLC drive at 15 W: 0.427 against 0.488 W/TB, disk ahead. The 245 TB drive of 2026 at 30 W: 0.122.
-TEST(Economics, WattsPerTerabyteFlipWithTheGeneration) {
+TEST(Economics, watts_per_terabyte_flip_with_the_generation) {
   const auto watts = [](double tb, double w) {
     catalog::StorageDevice d = device("hdd-cmr24");
     d.capacity = terabytes(tb);
@@ -70,7 +74,7 @@ TEST(Economics, WattsPerTerabyteFlipWithTheGeneration) {
   EXPECT_NEAR(watts(245.76, 30), 0.122, 0.001);
 }
 
-TEST(Economics, TiePointsAreTies) {
+TEST(Economics, tie_points_are_ties) {
   const catalog::StorageDevice& hdd = device("hdd-cmr24");
   catalog::StorageDevice qlc = device("qlc-122");
   OwnTerms terms;
@@ -100,7 +104,7 @@ Transition to_deep_archive(Bytes object) {
           .minimum_stay = {}};
 }
 
-TEST(Economics, SmallObjectsTakeLongerToPayForTheirMove) {
+TEST(Economics, small_objects_take_longer_to_pay_for_their_move) {
   const auto big = break_even_age(to_deep_archive(gigabytes(1)));
   const auto small = break_even_age(to_deep_archive(kilobytes(10)));
   ASSERT_TRUE(big.has_value() && small.has_value());
@@ -109,7 +113,7 @@ TEST(Economics, SmallObjectsTakeLongerToPayForTheirMove) {
   EXPECT_NEAR(*small / months(1), 5000 / 22.01, 0.1);
 }
 
-TEST(Economics, AMinimumStayAndReadsMoveTheBreakEven) {
+TEST(Economics, minimum_stay_and_reads_move_the_break_even) {
   Transition t = to_deep_archive(gigabytes(1));
   t.minimum_stay = months(6);
   // Deleted at the break-even age: 23 x age = 0.05 + 0.99 x 6.
@@ -120,6 +124,90 @@ TEST(Economics, AMinimumStayAndReadsMoveTheBreakEven) {
   EXPECT_NEAR(*break_even_age(t) / months(1), (0.05 + 60) / 22.01, 1e-6);
   t.to = t.from;
   EXPECT_FALSE(break_even_age(t).has_value());
+}
+
+// 52 TB in 11 drives of 10 TB: 60 + 0.25 x 40 = 70 USD/TB, 1.3 with the chassis; 2 % a year die.
+TEST(Economics, holding_cost_adds_every_share) {
+  OwnTerms terms{.life = years(4),
+                 .tariff = usd_per_kwh(0.1),
+                 .pue = 1.2,
+                 .active_share = 0.6,
+                 .price_position = 0.25};
+  const TierDemand demand{.capacity = terabytes(52)};
+  const HoldingCost c = holding_cost(demand, plain_drive(), six_and_three(), terms);
+  const double price = 70 * 110 * 1.3, held = 52e12, life = 4 * years(1).base();
+  const double power = (15 * 0.6 + 5 * 0.4) * 11 * 1.5;
+  EXPECT_NEAR(c.usd_per_tb, price / 52, 1e-9);
+  EXPECT_NEAR(c.watts_per_tb, power / 52, 1e-12);
+  EXPECT_NEAR(c.capital.base() / (price / held / life), 1, 1e-12);
+  EXPECT_NEAR(c.replacement.base() / (70 * 110 * 0.08 / held / life), 1, 1e-12);
+  EXPECT_NEAR(c.energy.base() / (power * 0.1 / 3.6e6 * 1.2 / held), 1, 1e-12);
+  EXPECT_NEAR(c.total.base(), c.capital.base() + c.replacement.base() + c.energy.base(), 1e-30);
+  catalog::StorageDevice appliance = plain_drive();
+  appliance.device_class = "PFS appliance";
+  const HoldingCost sold = holding_cost(demand, appliance, six_and_three(), terms);
+  EXPECT_NEAR(sold.usd_per_tb, 70 * 60 / 52.0, 1e-9) << "six of them, chassis and all";
+  EXPECT_NEAR(sold.watts_per_tb, 11 * 6 / 52.0, 1e-12);
+}
+
+TEST(Economics, equal_drives_tie) {
+  const TierDemand demand{.capacity = terabytes(52)};
+  const catalog::StorageDevice one = plain_drive();
+  const DeviceComparison same = compare_devices(demand, one, one, six_and_three(), {});
+  EXPECT_EQ(same.per_byte, Cheaper::tie);
+  EXPECT_EQ(same.per_watt, Cheaper::tie);
+  EXPECT_FALSE(same.tie_tariff) << "at every tariff";
+  ASSERT_TRUE(same.tie_price_second);
+  EXPECT_NEAR(*same.tie_price_second, 80, 1e-9);
+  catalog::StorageDevice free = one;
+  free.price_per_tb = {usd(0), usd(0)};
+  EXPECT_FALSE(compare_devices(demand, one, free, six_and_three(), {}).tie_price_second);
+  EXPECT_EQ(compare_devices(demand, one, free, six_and_three(), {}).per_byte, Cheaper::second);
+  catalog::StorageDevice hot = one;
+  hot.active_power = watts(20);
+  EXPECT_EQ(compare_devices(demand, one, hot, six_and_three(), {}).per_watt, Cheaper::first);
+  EXPECT_FALSE(compare_devices(demand, one, hot, six_and_three(), {}).tie_tariff)
+      << "as dear and hungrier: no tariff above none";
+}
+
+// 20 to 5 USD/TB-month; an object of 1 GB costs 0.01 USD to move, a TB 2 and 10 to read half back.
+TEST(Economics, move_pays_off_once_its_cost_is_recovered) {
+  const auto rent = [](double v) { return UsdPerByteSecond(v / 1e12 / 2628000.0); };
+  Transition t{.from = rent(20),
+               .to = rent(5),
+               .object = gigabytes(1),
+               .per_object = usd(0.01),
+               .per_byte = UsdPerByte(2e-12),
+               .retrieval = UsdPerByte(10e-12),
+               .minimum_stay = {}};
+  const auto months = [&] { return break_even_age(t)->base() / 2628000.0; };
+  EXPECT_NEAR(months(), (10 + 2) / 15.0, 1e-9) << "nobody reads it back by default";
+  t.read_back = 0.5;
+  EXPECT_NEAR(months(), (10 + 2 + 5) / 15.0, 1e-9);
+  t.minimum_stay = Seconds(2 * 2628000.0);
+  EXPECT_NEAR(months(), 2 * 5 / 20.0 + 17 / 20.0, 1e-9) << "what is owed for two months";
+  t.to = rent(20);
+  EXPECT_FALSE(break_even_age(t));
+}
+
+// Ten drives of 10 TB at 30 USD/TB (a half between 20 and 40), 5 years.
+TEST(Economics, holding_cost_includes_chassis_and_replacements) {
+  OwnTerms terms{.life = years(5), .tariff = usd_per_kwh(0.10), .pue = 1.5, .active_share = 0.25};
+  const HoldingCost c = holding_cost(kHundred, plain_device("HDD"), kRaw, terms);
+  EXPECT_NEAR(c.usd_per_tb, 30 * 1.3, 1e-9) << "0.3 of chassis for each dollar of drives";
+  EXPECT_NEAR(in_usd_per_tb_month(c.capital), 39.0 / 60, 1e-9);
+  // 2 % a year over 5 years: a tenth of the drives, without their chassis.
+  EXPECT_NEAR(in_usd_per_tb_month(c.replacement), 30 * 0.02 * 5 / 60, 1e-9);
+  // A quarter of the time 10 W, else 4 W; half as much again for the servers.
+  EXPECT_NEAR(c.watts_per_tb, (0.25 * 10 + 0.75 * 4) * 1.5 / 10, 1e-9);
+  EXPECT_NEAR(in_usd_per_tb_month(c.energy), 0.825e-3 * 730 * 0.10 * 1.5, 1e-6);
+  // An appliance is a server by itself.
+  const HoldingCost whole = holding_cost(kHundred, plain_device("appliance"), kRaw, terms);
+  EXPECT_NEAR(whole.usd_per_tb, 30, 1e-9);
+  EXPECT_NEAR(whole.watts_per_tb, 0.55, 1e-9);
+  EXPECT_NEAR(in_usd_per_tb_month(whole.replacement), 30 * 0.1 / 60, 1e-9);
+  terms.price_position = 1;
+  EXPECT_NEAR(holding_cost(kHundred, plain_device("HDD"), kRaw, terms).usd_per_tb, 52, 1e-9);
 }
 
 }  // namespace

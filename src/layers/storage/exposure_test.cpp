@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "layers/storage/lifecycle.h"
+
 namespace orrery::storage {
 namespace {
 
@@ -16,7 +18,7 @@ ExposureProblem cluster() {
           .holders = 1};
 }
 
-TEST(Exposure, LocalOnlyByHand) {
+TEST(Exposure, exposure_of_local_copies) {
   const Exposure e = expose(cluster());
   EXPECT_NEAR(e.loss_per_save, 1 - std::exp(-127 * (600.0 / 86400) * 3.79e-3), 1e-12);
   EXPECT_NEAR(e.share_exposed, 1.0 / 3, 1e-12);
@@ -25,7 +27,7 @@ TEST(Exposure, LocalOnlyByHand) {
   EXPECT_NEAR(e.losses_per_year, e.loss_per_save * 17520, 1e-9);
 }
 
-TEST(Exposure, APeerCutsTheChanceByOrders) {
+TEST(Exposure, peer_copy_cuts_the_chance_by_orders_of_magnitude) {
   ExposureProblem p = cluster();
   const double alone = expose(p).loss_per_save;
   p.holders = 2;
@@ -35,7 +37,7 @@ TEST(Exposure, APeerCutsTheChanceByOrders) {
   EXPECT_LT(expose(p).loss_per_save, paired);
 }
 
-TEST(Exposure, ShorterDrainsExposeLess) {
+TEST(Exposure, shorter_drains_expose_less) {
   double before = 1;
   for (const double m : {60.0, 10.0, 1.0, 0.0}) {
     ExposureProblem p = cluster();
@@ -45,6 +47,32 @@ TEST(Exposure, ShorterDrainsExposeLess) {
     before = loss;
   }
   EXPECT_EQ(before, 0);
+}
+
+// Pairs: both of one of 50 pairs must die within the window.
+TEST(Exposure, save_with_two_holders_is_lost_when_both_fail) {
+  const ExposureProblem p{.nodes = 100,
+                          .node_mtbf = hours(100),
+                          .drain = hours(1),
+                          .interval = minutes(30),
+                          .holders = 2};
+  const Exposure e = expose(p);
+  const double q = 1 - std::exp(-0.01);
+  EXPECT_NEAR(e.loss_per_save, 1 - std::pow(1 - q * q, 50), 1e-12);
+  EXPECT_EQ(e.share_exposed, 1) << "never more than all of the time";
+}
+
+TEST(Exposure, exposure_lasts_for_the_drain) {
+  const Exposure e = expose({.nodes = 10,
+                             .node_mtbf = days(100),
+                             .drain = minutes(7),
+                             .interval = minutes(5),
+                             .holders = 1});
+  EXPECT_EQ(e.window, minutes(7));
+  EXPECT_EQ(e.share_exposed, 1) << "a drain that outlasts the interval";
+  const Exposure once = expose({.node_mtbf = days(100), .drain = minutes(7), .interval = {}});
+  EXPECT_EQ(once.share_exposed, 1);
+  EXPECT_EQ(once.losses_per_year, 0) << "saved once";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ GpuPath path_of(std::string_view row) {
 }
 
 // The copies are those from memory; what a disk in front of them gives is predicted.
-TEST(GpuPath, MeasuredRowsFromDisk) {
+TEST(GpuPath, measured_rows_from_disk) {
   const auto text = catalog::embedded_text("validation/h200_file_to_gpu.csv");
   ASSERT_TRUE(text.has_value());
   const auto table = CsvTable::parse(*text, "rows.csv");
@@ -37,13 +37,13 @@ TEST(GpuPath, MeasuredRowsFromDisk) {
 }
 
 // Per gigabyte the bounce takes five times the cores of the direct path.
-TEST(GpuPath, BounceTakesCores) {
+TEST(GpuPath, bounce_takes_cores) {
   const double ratio =
       core_time(gigabytes(1), GpuPath::pinned) / core_time(gigabytes(1), GpuPath::direct);
   EXPECT_NEAR(ratio, 0.2501 / 0.0465, 0.15 * ratio);
 }
 
-TEST(GpuPath, LatencyIsTheSumAndNamesItsLongest) {
+TEST(GpuPath, latency_is_the_sum_and_names_its_longest) {
   const AccessLatency direct = access_latency({.media = microseconds(60),
                                                .network = microseconds(5),
                                                .service = microseconds(10),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/storage/lifecycle.h"
+#include "layers/storage/lifecycle_memory.h"
 
 namespace orrery::storage {
 namespace {
@@ -77,14 +78,14 @@ class GuardScene {
   LifecycleMemory memory;
 };
 
-TEST(LifecycleGuards, what_is_being_written_again_keeps_its_older_copies) {
+TEST(LifecycleGuards, item_being_rewritten_keeps_its_older_copies) {
   GuardScene s;
   s.item().unfinished("hot").good("cold");
   s.item().good("hot");
   EXPECT_THAT(s.asked(hot_and_cold()), IsEmpty());
 }
 
-TEST(LifecycleGuards, what_is_being_written_is_neither_read_nor_copied) {
+TEST(LifecycleGuards, item_being_written_is_neither_read_nor_copied) {
   GuardScene read;
   read.item(true).unfinished("hot").unread("cold");
   EXPECT_THAT(read.asked(hot_and_cold()), IsEmpty());
@@ -93,7 +94,7 @@ TEST(LifecycleGuards, what_is_being_written_is_neither_read_nor_copied) {
   EXPECT_THAT(copied.asked(hot_warm_cold()), IsEmpty());
 }
 
-TEST(LifecycleGuards, a_conflict_is_neither_read_nor_copied_nor_removed) {
+TEST(LifecycleGuards, conflict_is_neither_read_nor_copied_nor_removed) {
   LifecyclePolicy policy = hot_warm_cold();
   policy.reread = hours(1);
   GuardScene s;
@@ -107,14 +108,14 @@ TEST(LifecycleGuards, a_conflict_is_neither_read_nor_copied_nor_removed) {
 }
 
 // What a copy of ours left half-way is ours to clear away, and holds up nothing.
-TEST(LifecycleGuards, a_torn_copy_is_not_being_written) {
+TEST(LifecycleGuards, torn_copy_does_not_count_as_being_written) {
   GuardScene s;
   s.item(true).good("hot").unfinished("cold");
   s.item().good("hot");
   EXPECT_THAT(s.asked(hot_and_cold()), ElementsAre("copy cold a"));
 }
 
-TEST(LifecycleGuards, the_newest_that_is_kept_stays_wherever_it_is) {
+TEST(LifecycleGuards, newest_kept_item_stays_everywhere) {
   const LifecyclePolicy policy{
       .places = {{.name = "hot", .written = true}, {.name = "cold", .keep = {.everything = true}}}};
   GuardScene s;
@@ -124,7 +125,7 @@ TEST(LifecycleGuards, the_newest_that_is_kept_stays_wherever_it_is) {
   EXPECT_THAT(s.asked(policy), ElementsAre("remove hot a"));
 }
 
-TEST(LifecycleGuards, the_newest_that_outlives_the_nodes_stays_beside_a_newer_one_on_them) {
+TEST(LifecycleGuards, newest_durable_item_stays_beside_a_newer_local_one) {
   const LifecyclePolicy policy{
       .places = {{.name = "nvme", .durable = false, .written = true, .keep = {.newest = 1}},
                  {.name = "hot", .keep = {.newest = 1}},
@@ -135,7 +136,7 @@ TEST(LifecycleGuards, the_newest_that_outlives_the_nodes_stays_beside_a_newer_on
   EXPECT_THAT(s.asked(policy), ElementsAre("copy hot b", "copy cold b"));
 }
 
-TEST(LifecycleGuards, what_goes_for_a_newer_one_names_the_newer_ones_copies) {
+TEST(LifecycleGuards, replaced_item_names_the_copies_that_replace_it) {
   GuardScene s;
   s.item().good("hot");
   s.item().good("hot");
@@ -145,14 +146,14 @@ TEST(LifecycleGuards, what_goes_for_a_newer_one_names_the_newer_ones_copies) {
   EXPECT_THAT(actions[0].needs, ElementsAre(CopyNeed{"b", "hot", "s"}));
 }
 
-TEST(LifecycleGuards, copies_where_no_rule_keeps_them_do_not_count) {
+TEST(LifecycleGuards, copies_that_no_rule_keeps_do_not_count) {
   GuardScene s;
   s.item(true).good("hot").good("warm");
   s.item().good("hot").good("warm");
   EXPECT_THAT(s.asked(hot_warm_cold()), ElementsAre("copy cold a"));
 }
 
-TEST(LifecycleGuards, as_many_copies_as_are_asked_for) {
+TEST(LifecycleGuards, required_number_of_copies_is_made) {
   LifecyclePolicy policy{.places = {{.name = "hot", .written = true, .keep = {.newest = 1}},
                                     {.name = "warm", .keep = {.everything = true}},
                                     {.name = "cold", .keep = {.everything = true}}},
@@ -163,7 +164,7 @@ TEST(LifecycleGuards, as_many_copies_as_are_asked_for) {
   EXPECT_THAT(s.asked(policy), ElementsAre("copy cold a"));
 }
 
-TEST(LifecycleGuards, a_copy_that_is_not_needed_is_not_read) {
+TEST(LifecycleGuards, unneeded_copy_is_not_read) {
   GuardScene s;
   s.item(true).good("cold").unread("hot");
   s.item().good("hot");
@@ -178,7 +179,7 @@ TEST(LifecycleGuards, a_copy_that_is_not_needed_is_not_read) {
   EXPECT_THAT(unwanted.asked(hot_and_cold()), ElementsAre("remove hot a"));
 }
 
-TEST(LifecycleGuards, what_failed_is_asked_for_later) {
+TEST(LifecycleGuards, failed_action_is_retried_later) {
   GuardScene read;
   read.item().unread("hot").tried("verify/hot/a", seconds(1));
   EXPECT_THAT(read.asked(hot_and_cold()), IsEmpty());
@@ -199,7 +200,7 @@ TEST(LifecycleGuards, one_failed_removal_blocks_no_other) {
   EXPECT_THAT(s.asked(hot_and_cold()), ElementsAre("remove hot b"));
 }
 
-TEST(LifecycleGuards, outside_its_hours_nothing_moves_to_or_from_a_place) {
+TEST(LifecycleGuards, nothing_moves_outside_opening_hours) {
   LifecyclePolicy policy = hot_and_cold();  // it is noon
   for (KeepPlace& place : policy.places) place.opens = hours(1), place.closes = hours(5);
   GuardScene read;
@@ -210,7 +211,7 @@ TEST(LifecycleGuards, outside_its_hours_nothing_moves_to_or_from_a_place) {
   EXPECT_THAT(copied.asked(policy), IsEmpty());
 }
 
-TEST(LifecycleGuards, a_paced_place_takes_one_move_at_a_time) {
+TEST(LifecycleGuards, paced_place_takes_one_move_at_a_time) {
   LifecyclePolicy policy = hot_and_cold();
   policy.places[1].pace = BytesPerSecond(1e6);
   GuardScene s;
@@ -219,7 +220,7 @@ TEST(LifecycleGuards, a_paced_place_takes_one_move_at_a_time) {
   EXPECT_THAT(s.asked(policy), ElementsAre("copy cold b"));
 }
 
-TEST(LifecycleGuards, no_more_moves_at_once_than_the_policy_says) {
+TEST(LifecycleGuards, concurrent_moves_are_limited) {
   LifecyclePolicy policy = hot_and_cold();
   policy.moves_max = 2;
   GuardScene read;
@@ -230,7 +231,7 @@ TEST(LifecycleGuards, no_more_moves_at_once_than_the_policy_says) {
   EXPECT_EQ(copied.asked(policy).size(), 2U);
 }
 
-TEST(LifecycleGuards, nothing_is_copied_to_a_place_that_is_away_or_that_others_write_to) {
+TEST(LifecycleGuards, nothing_is_copied_to_an_unavailable_or_foreign_place) {
   GuardScene away;
   away.item(true).good("hot");
   away.look.away = {"cold"};
@@ -240,7 +241,7 @@ TEST(LifecycleGuards, nothing_is_copied_to_a_place_that_is_away_or_that_others_w
   EXPECT_THAT(written.asked(hot_and_cold()), IsEmpty());
 }
 
-TEST(LifecycleGuards, a_person_is_told_once) {
+TEST(LifecycleGuards, alert_is_raised_once) {
   GuardScene s;
   s.item().unfinished("hot");
   s.last().copies.back().written = kNoon - hours(7);
@@ -259,7 +260,7 @@ std::vector<LifecycleEventKind> learnt(const GuardScene& s, const LifecycleOutco
   return kinds;
 }
 
-TEST(LifecycleGuards, a_reading_that_failed_proves_nothing_and_a_manifest_is_believed) {
+TEST(LifecycleGuards, failed_read_proves_nothing) {
   GuardScene s;
   s.item().unread("hot");
   EXPECT_THAT(learnt(s, {.good = false, .stamp = "s", .digest = "d"}),
@@ -268,7 +269,7 @@ TEST(LifecycleGuards, a_reading_that_failed_proves_nothing_and_a_manifest_is_bel
               ElementsAre(LifecycleEventKind::tried, LifecycleEventKind::corrupt));
 }
 
-TEST(LifecycleGuards, an_unread_one_is_not_among_the_newest_good_ones) {
+TEST(LifecycleGuards, unread_item_is_not_among_the_newest_good_ones) {
   LifecyclePolicy policy = hot_and_cold();
   policy.places[0].keep.newest = 2;
   GuardScene s;
@@ -279,7 +280,7 @@ TEST(LifecycleGuards, an_unread_one_is_not_among_the_newest_good_ones) {
 }
 
 // A torn copy of an item that is whole nowhere is kept by no rule.
-TEST(LifecycleGuards, what_is_whole_nowhere_is_wanted_nowhere) {
+TEST(LifecycleGuards, item_complete_nowhere_is_not_wanted) {
   LifecyclePolicy policy = hot_and_cold();
   for (KeepPlace& place : policy.places) place.keep.newest = 2;
   GuardScene newest;
@@ -290,6 +291,42 @@ TEST(LifecycleGuards, what_is_whole_nowhere_is_wanted_nowhere) {
   milestone.item(true).unfinished("cold");
   milestone.item().good("hot");
   EXPECT_THAT(milestone.asked(hot_and_cold()), ElementsAre("remove cold a"));
+}
+
+// A milestone that should be on the nodes and in the bucket and is in the file system: its copy
+// there is the only one that outlives the nodes, until the bucket has one.
+TEST(LifecycleGuards, copy_on_the_nodes_does_not_justify_a_removal) {
+  const LifecyclePolicy policy{
+      .places = {{.name = "nvme", .durable = false, .written = true, .keep = {.newest = 5}},
+                 {.name = "hot", .keep = {.newest = 1}},
+                 {.name = "cold", .keep = {.milestones = true}}}};
+  LifecycleLook look{.now = days(100)};
+  LifecycleMemory memory;
+  const auto good = [&](ItemView& item, const char* place) {
+    item.copies.push_back({.place = place,
+                           .size = gigabytes(1),
+                           .complete = true,
+                           .stamp = "s",
+                           .written = days(99)});
+    apply(memory, {.kind = LifecycleEventKind::verified,
+                   .item = item.id,
+                   .place = place,
+                   .stamp = "s",
+                   .digest = "d"});
+  };
+  look.items = {{.id = "a", .run = "r", .made = days(98), .milestone = true},
+                {.id = "b", .run = "r", .made = days(99)}};
+  for (ItemView& item : look.items) good(item, "nvme"), good(item, "hot");
+  const auto asked = [&] {
+    std::vector<std::string> out;
+    for (const LifecycleAction& a : decide(look, memory, policy).actions) {
+      out.push_back(fmt::format("{} {} {}", word_of(a.kind), a.place, a.item));
+    }
+    return out;
+  };
+  EXPECT_THAT(asked(), ElementsAre("copy cold a"));
+  good(look.items[0], "cold");
+  EXPECT_THAT(asked(), ElementsAre("remove hot a"));
 }
 
 }  // namespace

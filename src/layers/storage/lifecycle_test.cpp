@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "layers/storage/lifecycle_memory.h"
+
 namespace orrery::storage {
 namespace {
 
@@ -85,7 +87,7 @@ TEST(lifecycle, reads_before_it_copies_and_copies_before_it_removes) {
   EXPECT_EQ(actions[0].why, "safe at cold");
 }
 
-TEST(lifecycle, an_item_that_is_being_written_counts_for_nothing) {
+TEST(lifecycle, item_being_written_does_not_count) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   scene.unfinished(scene.item("b", 5), "hot");
@@ -94,7 +96,7 @@ TEST(lifecycle, an_item_that_is_being_written_counts_for_nothing) {
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("alert  b"));
 }
 
-TEST(lifecycle, one_that_nobody_has_read_pushes_no_good_one_out) {
+TEST(lifecycle, unread_item_replaces_no_good_one) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   scene.good(scene.item("b", 30), "hot");
@@ -103,7 +105,7 @@ TEST(lifecycle, one_that_nobody_has_read_pushes_no_good_one_out) {
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot a", "verify hot c"));
 }
 
-TEST(lifecycle, what_nobody_wants_goes_only_where_a_newer_one_outlives_the_nodes) {
+TEST(lifecycle, unwanted_item_is_removed_only_when_a_newer_one_is_durable) {
   LifecyclePolicy policy{
       .places = {{.name = "nvme", .durable = false, .written = true, .keep = {.newest = 1}},
                  {.name = "hot", .keep = {.newest = 1}}}};
@@ -118,7 +120,7 @@ TEST(lifecycle, what_nobody_wants_goes_only_where_a_newer_one_outlives_the_nodes
   EXPECT_THAT(scene.asked(policy), ElementsAre("remove hot a"));
 }
 
-TEST(lifecycle, the_newest_by_time_is_the_newest_also_where_steps_were_set_back) {
+TEST(lifecycle, newest_is_decided_by_time_not_step) {
   Scene scene;
   ItemView& before = scene.item("a", 60);
   before.step = 900;
@@ -129,7 +131,7 @@ TEST(lifecycle, the_newest_by_time_is_the_newest_also_where_steps_were_set_back)
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot a"));
 }
 
-TEST(lifecycle, a_held_item_stays) {
+TEST(lifecycle, held_item_stays) {
   Scene scene;
   ItemView& old = scene.item("a", 60);
   old.held = true;
@@ -138,7 +140,7 @@ TEST(lifecycle, a_held_item_stays) {
   EXPECT_THAT(scene.asked(two_places()), IsEmpty());
 }
 
-TEST(lifecycle, as_many_copies_as_asked_for_are_good_before_one_goes) {
+TEST(lifecycle, required_copies_are_good_before_one_is_removed) {
   LifecyclePolicy policy{.places = {{.name = "nvme", .durable = false, .written = true},
                                     {.name = "hot", .keep = {.everything = true}},
                                     {.name = "cold", .keep = {.everything = true}}},
@@ -155,7 +157,7 @@ TEST(lifecycle, as_many_copies_as_asked_for_are_good_before_one_goes) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("remove nvme a"));
 }
 
-TEST(lifecycle, a_failed_removal_comes_again_later_and_delays_no_other) {
+TEST(lifecycle, failed_removal_is_retried_and_delays_no_other) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   scene.good(scene.item("b", 50), "hot");
@@ -173,7 +175,7 @@ TEST(lifecycle, a_failed_removal_comes_again_later_and_delays_no_other) {
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot b", "remove hot a"));
 }
 
-TEST(lifecycle, a_copy_with_other_bytes_is_written_over_and_told_of) {
+TEST(lifecycle, corrupt_copy_is_replaced_and_reported) {
   Scene scene;
   ItemView& item = scene.item("a", 60);
   item.milestone = true;
@@ -189,7 +191,7 @@ TEST(lifecycle, a_copy_with_other_bytes_is_written_over_and_told_of) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("copy cold a", "alert  a"));
 }
 
-TEST(lifecycle, an_item_written_again_under_its_name_is_left_alone) {
+TEST(lifecycle, rewritten_item_is_left_alone) {
   Scene scene;
   ItemView& item = scene.item("a", 60);
   scene.good(item, "hot");
@@ -205,7 +207,7 @@ TEST(lifecycle, an_item_written_again_under_its_name_is_left_alone) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("alert  a"));
 }
 
-TEST(lifecycle, the_same_bytes_gone_bad_are_no_rewriting) {
+TEST(lifecycle, corruption_is_not_mistaken_for_a_rewrite) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   const LifecycleAction read{
@@ -216,7 +218,7 @@ TEST(lifecycle, the_same_bytes_gone_bad_are_no_rewriting) {
   EXPECT_EQ(events[1].kind, LifecycleEventKind::corrupt);
 }
 
-TEST(lifecycle, keeps_to_a_place_s_pace_and_hours) {
+TEST(lifecycle, pace_and_opening_hours_are_respected) {
   LifecyclePolicy policy = two_places();
   policy.places[1].pace = BytesPerSecond(1e7);
   Scene scene;
@@ -241,7 +243,7 @@ TEST(lifecycle, keeps_to_a_place_s_pace_and_hours) {
   EXPECT_EQ(scene.asked(policy).size(), 1U);
 }
 
-TEST(lifecycle, a_cache_holds_what_is_used_next) {
+TEST(lifecycle, cache_holds_what_is_used_next) {
   LifecyclePolicy policy{
       .places = {{.name = "flash", .durable = false, .keep = {.cache = gigabytes(2)}},
                  {.name = "store", .keep = {.everything = true}}}};
@@ -255,7 +257,7 @@ TEST(lifecycle, a_cache_holds_what_is_used_next) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("remove flash a", "copy flash c", "copy flash b"));
 }
 
-TEST(lifecycle, a_window_keeps_the_first_of_every_span_whatever_goes) {
+TEST(lifecycle, window_keeps_the_first_item_of_every_span) {
   LifecyclePolicy policy{
       .places = {{.name = "hot",
                   .written = true,
@@ -282,7 +284,7 @@ std::vector<LifecycleEventKind> noted(Scene& scene) {
   return kinds;
 }
 
-TEST(lifecycle, forgets_what_is_gone_for_long_unless_a_place_is_away) {
+TEST(lifecycle, long_absent_items_are_forgotten) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   scene.look.items.clear();
@@ -297,7 +299,7 @@ TEST(lifecycle, forgets_what_is_gone_for_long_unless_a_place_is_away) {
   EXPECT_EQ(scene.memory, LifecycleMemory{});
 }
 
-TEST(lifecycle, what_comes_back_is_what_it_was_unless_its_name_was_taken) {
+TEST(lifecycle, returning_item_keeps_its_history) {
   Scene scene;
   scene.good(scene.item("a", 60), "hot");
   const std::vector<ItemView> items = scene.look.items;

@@ -2,19 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/base/csv.h"
 #include "core/catalog/embedded_table.h"
+#include "layers/storage/guidance.h"
+#include "layers/storage/tier_sizing.h"
 
 namespace orrery::storage {
 namespace {
 
 // mlcommons/storage configs: batch x record / compute time, MiB/s of one accelerator.
-TEST(Loader, IdealRatesOfMlperfStorage) {
+TEST(Loader, ideal_rates_of_mlperf_storage) {
   const CsvTable table =
       catalog::embedded_table("calibration/mlperf_storage_workloads.csv").value();
   int checked = 0;
@@ -34,7 +35,7 @@ TEST(Loader, IdealRatesOfMlperfStorage) {
 // accelerators until it nears the pass mark (0.90; CosmoFlow 0.70), so the median lies just above
 // it and no row is far below. The worst reported, 0.752 against 0.90, counts ramp-up that AU leaves
 // out.
-TEST(Loader, UtilisationOfEveryPublishedRow) {
+TEST(Loader, utilisation_of_every_published_row) {
   const CsvTable workloads =
       catalog::embedded_table("calibration/mlperf_storage_workloads.csv").value();
   std::map<std::string, BytesPerSecond> ideal;
@@ -69,7 +70,7 @@ TEST(Loader, UtilisationOfEveryPublishedRow) {
 
 // Three v3.0 systems with 5715, 5655 and 5588 MiB/s an accelerator report AU of 94.65, 93.71 and
 // 92.57 % (mlcommons/storage_results_v3.0): the loader gives the AU from the rate.
-TEST(Loader, UtilisationFromRate) {
+TEST(Loader, utilisation_from_rate) {
   const struct {
     double mib_s;
     double au;
@@ -99,7 +100,7 @@ FetchPath rgw() {
           .requests = PerSecond(1e6)};
 }
 
-TEST(Fetch, SmallObjectsAre130TimesSlowerOnTheMeasuredGateway) {
+TEST(Fetch, small_objects_are130_times_slower_on_the_measured_gateway) {
   EXPECT_NEAR(fetch_rate(mib(64), rgw()).rate / fetch_rate(kib(4), rgw()).rate, 130, 5);
   // 1 MiB in between, measured at 127.6 MiB/s: the form says 94, 26 % low, since the first-byte
   // time of one run under load was taken for all.
@@ -108,12 +109,12 @@ TEST(Fetch, SmallObjectsAre130TimesSlowerOnTheMeasuredGateway) {
 
 // Seagate gives 1.8 MiB as the size at which a disk with 285 MB/s reaches half its rate; it needs
 // 6.6 ms to the first byte.
-TEST(Fetch, HalfTheRateWhereTheFirstByteTakesAsLongAsTheRest) {
+TEST(Fetch, half_the_rate_where_the_first_byte_takes_as_long_as_the_rest) {
   const BytesPerSecond disk(285e6);
   EXPECT_NEAR(stream_rate(mib(1.8), milliseconds(6.6), disk) / disk, 0.5, 0.01);
 }
 
-TEST(Fetch, NamesItsLimit) {
+TEST(Fetch, names_its_limit) {
   FetchPath p = rgw();
   EXPECT_EQ(fetch_rate(mib(1), p).limit, FetchLimit::streams);
   p.streams = 1000;
@@ -124,7 +125,7 @@ TEST(Fetch, NamesItsLimit) {
   EXPECT_EQ(fetch_rate(kib(4), p).limit, FetchLimit::requests);
 }
 
-TEST(Fetch, MoreNeverSlows) {
+TEST(Fetch, more_never_slows) {
   double before = 0;
   for (double streams = 1; streams < 300; streams *= 2) {
     FetchPath p = rgw();
@@ -141,7 +142,7 @@ TEST(Fetch, MoreNeverSlows) {
   }
 }
 
-TEST(Loader, DecodeBinds) {
+TEST(Loader, decode_binds) {
   // 400 images a step of 0.224 s ask 1,786 a second; 4 cores at 223 images/s give 892.
   const LoaderRate r = load_rate({.batch = 400,
                                   .sample = bytes(114660),
@@ -157,7 +158,7 @@ TEST(Loader, DecodeBinds) {
   EXPECT_NEAR(decode_cores_needed(400, seconds(1.0 / 223), seconds(0.224)), 8.0, 0.01);
 }
 
-TEST(Loader, TheStepBindsWhenAllElseIsFast) {
+TEST(Loader, compute_binds_when_loading_is_fast) {
   const LoaderRate r = load_rate({.batch = 1,
                                   .sample = bytes(1000),
                                   .compute = seconds(1),
@@ -171,7 +172,7 @@ TEST(Loader, TheStepBindsWhenAllElseIsFast) {
   EXPECT_EQ(r.utilisation, 1);
 }
 
-TEST(Loader, CacheAndStoreSideBySide) {
+TEST(Loader, cache_and_store_side_by_side) {
   const BytesPerSecond cache = gbytes_per_s(10);
   const BytesPerSecond store = gbytes_per_s(1);
   EXPECT_EQ(rate_through_cache(0, cache, store), store);
@@ -180,7 +181,7 @@ TEST(Loader, CacheAndStoreSideBySide) {
 }
 
 // By hand: 100 MB/s for nine tenths and 10 MB/s for one take 0.019 s a MB, most of it the tenth.
-TEST(Loader, MixedReadsAddTheirTimes) {
+TEST(Loader, mixed_reads_add_their_times) {
   const FetchRate shards{.rate = gbytes_per_s(100e-3), .limit = FetchLimit::server};
   const FetchRate samples{.rate = gbytes_per_s(10e-3), .limit = FetchLimit::streams};
   const FetchRate mixed = mixed_rate(shards, samples, 0.1);
@@ -189,6 +190,54 @@ TEST(Loader, MixedReadsAddTheirTimes) {
   EXPECT_EQ(mixed_rate(shards, samples, 0.05).limit, FetchLimit::server);
   EXPECT_EQ(mixed_rate(shards, samples, 0).rate, shards.rate);
   EXPECT_EQ(mixed_rate(shards, samples, 1).rate, samples.rate);
+}
+
+TEST(Loader, rates_of_every_stage) {
+  const LoaderRate r = load_rate({.sample = bytes(10),
+                                  .compute = seconds(0.5),
+                                  .fetch = BytesPerSecond(100),
+                                  .decode = seconds(0.6),
+                                  .moving = seconds(0.2),
+                                  .decoded_sample = bytes(20),
+                                  .to_device = BytesPerSecond(60)});
+  EXPECT_DOUBLE_EQ(r.storage_samples_per_s, 10);
+  EXPECT_DOUBLE_EQ(r.decode_samples_per_s, 1.25);
+  EXPECT_DOUBLE_EQ(r.copy_samples_per_s, 3);
+  EXPECT_DOUBLE_EQ(r.demand_samples_per_s, 2);
+  EXPECT_DOUBLE_EQ(r.samples_per_s, 1.25);
+  EXPECT_EQ(r.limit, LoaderLimit::decode);
+  EXPECT_DOUBLE_EQ(r.stall.base(), 0.8 - 0.5);
+  EXPECT_DOUBLE_EQ(r.utilisation, 0.5 / 0.8);
+}
+
+TEST(Loader, slowest_stage_limits_the_loader) {
+  LoaderProblem p{.batch = 10,
+                  .sample = kilobytes(100),
+                  .compute = seconds(0.1),
+                  .fetch = gbytes_per_s(1),
+                  .cores = 2,
+                  .decode = milliseconds(10),
+                  .moving = milliseconds(30),
+                  .decoded_sample = megabytes(1),
+                  .to_device = gbytes_per_s(20)};
+  // Two cores at 40 ms a sample: 50 a second, half of what the step asks for.
+  EXPECT_NEAR(load_rate(p).samples_per_s, 50, 1e-9);
+  EXPECT_EQ(load_rate(p).limit, LoaderLimit::decode);
+  EXPECT_NEAR(load_rate(p).utilisation, 0.5, 1e-9);
+  p.cores = 100;
+  p.to_device = megabytes(20) / seconds(1);  // of what is decoded, ten times what is stored
+  EXPECT_NEAR(load_rate(p).samples_per_s, 20, 1e-9);
+  EXPECT_EQ(load_rate(p).limit, LoaderLimit::device_copy);
+  const FetchPath path{.first_byte = milliseconds(10),
+                       .stream = gbytes_per_s(1),
+                       .streams = 4,
+                       .client = gbytes_per_s(100),
+                       .server = gbytes_per_s(100),
+                       .requests = PerSecond(50)};
+  // An object as large as what comes in its first-byte time has half the rate.
+  EXPECT_NEAR(stream_rate(megabytes(10), path.first_byte, path.stream).base(), 0.5e9, 1e-3);
+  EXPECT_NEAR(fetch_rate(kilobytes(10), path).rate.base(), 50 * 10'000, 1e-6);
+  EXPECT_EQ(rate_through_cache(1.5, gbytes_per_s(4), gbytes_per_s(1)), gbytes_per_s(4));
 }
 
 }  // namespace

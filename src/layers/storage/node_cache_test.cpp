@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <string>
 
+#include "layers/storage/guidance.h"
+#include "layers/storage/tier_sizing.h"
+
 namespace orrery::storage {
 namespace {
 
@@ -30,7 +33,7 @@ std::string hits_of(EvictionPolicy policy, const std::vector<int>& items, int ca
 }
 
 // Room for two. LRU: 0 1 | hit 0, so 1 is the older and goes for 2; 1 is missed and 0 goes.
-TEST(NodeCaches, the_least_recently_read_goes_first) {
+TEST(NodeCaches, least_recently_read_goes_first) {
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 0, 2, 1, 0, 0, 2}, 2), "--h---h-");
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 2, 0, 1, 2, 2}, 3), "---hhhh");
   EXPECT_EQ(hits_of(EvictionPolicy::lru, {4, 4, 5, 4}, 1), "-h--");
@@ -57,7 +60,7 @@ TEST(NodeCaches, no_room_is_never_a_hit) {
 }
 
 // Three places: the fourth item takes the one that is drawn, and only a miss draws.
-TEST(NodeCaches, a_random_place_is_drawn_at_each_eviction) {
+TEST(NodeCaches, random_place_is_drawn_at_each_eviction) {
   RandomStream draws(3, "storage/eviction");
   std::vector<int> places = {0, 1, 2};
   NodeCache cache(EvictionPolicy::random, 10, 3, 3);
@@ -70,14 +73,14 @@ TEST(NodeCaches, a_random_place_is_drawn_at_each_eviction) {
   }
 }
 
-TEST(EpochOrders, without_a_buffer_is_the_order_of_the_file) {
+TEST(EpochOrders, no_buffer_keeps_file_order) {
   EXPECT_THAT(epoch_order({.items = 5, .shuffle_buffer = 0}, 7), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(epoch_order({.items = 5, .shuffle_buffer = 1}, 7), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(epoch_order({.items = 1, .shuffle_buffer = 1}, 0), ElementsAre(0));
 }
 
 // From the last place to the second, each changes with one up to itself.
-TEST(EpochOrders, a_full_shuffle_draws_from_the_end) {
+TEST(EpochOrders, full_shuffle_draws_from_the_end) {
   for (const int buffer : {12, 13, 100}) {
     RandomStream draws(9, "storage/epoch/4");
     std::vector<int> expected;
@@ -88,7 +91,7 @@ TEST(EpochOrders, a_full_shuffle_draws_from_the_end) {
 }
 
 // The place that was read takes the next of the file; at the end the last of the buffer moves in.
-TEST(EpochOrders, a_buffer_refills_the_place_it_read) {
+TEST(EpochOrders, buffer_refills_the_place_it_read) {
   RandomStream draws(9, "storage/epoch/2");
   std::vector<int> held = {0, 1, 2, 3};
   std::vector<int> expected;
@@ -106,7 +109,7 @@ TEST(EpochOrders, a_buffer_refills_the_place_it_read) {
 }
 
 // Three epochs of six: reads are numbered through, and the next use is in the next epoch.
-TEST(EpochOrders, a_reader_knows_when_an_item_is_next_read) {
+TEST(EpochOrders, reader_knows_when_an_item_is_next_read) {
   const EpochOptions o{.items = 6, .shuffle_buffer = 6, .seed = 11};
   EpochReader reader(o);
   for (int epoch = 0; epoch < 3; ++epoch) {
@@ -118,6 +121,75 @@ TEST(EpochOrders, a_reader_knows_when_an_item_is_next_read) {
       EXPECT_EQ(r.next_use, 6 * (epoch + 1) + (std::ranges::find(next, r.item) - next.begin()));
     }
   }
+}
+
+TEST(NodeCache, cache_of_one_item_keeps_the_last) {
+  for (const auto policy : {catalog::EvictionPolicy::random, catalog::EvictionPolicy::lru}) {
+    NodeCache cache(policy, 2, 1, 5);
+    for (std::int64_t i = 0; i < 6; ++i) {
+      EXPECT_FALSE(cache.read({.item = static_cast<int>(i % 2), .number = i}));
+    }
+    EXPECT_TRUE(cache.read({.item = 1, .number = 6}));
+    NodeCache none(policy, 2, 0, 5);
+    EXPECT_FALSE(none.read({.item = 1, .number = 0}));
+    EXPECT_FALSE(none.read({.item = 1, .number = 1}));
+  }
+}
+
+// An item is read at most so many places before its own, since the buffer is filled in file order.
+TEST(NodeCache, shuffle_buffer_moves_items_a_little) {
+  const std::vector<int> order = epoch_order({.items = 60, .shuffle_buffer = 4}, 0);
+  std::vector<int> sorted = order;
+  std::ranges::sort(sorted);
+  int moved = 0;
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(sorted[static_cast<std::size_t>(i)], i);
+    EXPECT_LE(order[static_cast<std::size_t>(i)], i + 3);
+    moved += order[static_cast<std::size_t>(i)] != i ? 1 : 0;
+  }
+  EXPECT_GT(moved, 20);
+  EXPECT_NE(epoch_order({.items = 60, .shuffle_buffer = 4}, 1), order);
+  for (const int buffer : {0, 1}) {
+    const std::vector<int> fixed = epoch_order({.items = 5, .shuffle_buffer = buffer}, 3);
+    EXPECT_EQ(fixed, (std::vector<int>{0, 1, 2, 3, 4}));
+  }
+}
+
+TEST(NodeCache, epoch_reads_every_item_once) {
+  for (const int buffer : {0, 1, 5, 30, 100}) {
+    const EpochOptions options{.items = 30, .shuffle_buffer = buffer, .seed = 5};
+    EpochReader reader(options);
+    std::vector<std::int64_t> next(30, -1);
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      const std::vector<int> order = epoch_order(options, epoch);
+      std::vector<bool> seen(30, false);
+      for (int at = 0; at < 30; ++at) {
+        const EpochRead read = reader.next();
+        EXPECT_EQ(read.item, order[static_cast<std::size_t>(at)]) << "a resumed run reads the same";
+        EXPECT_EQ(read.number, 30 * epoch + at);
+        EXPECT_FALSE(seen[static_cast<std::size_t>(read.item)]);
+        seen[static_cast<std::size_t>(read.item)] = true;
+        if (epoch > 0) {
+          EXPECT_EQ(next[static_cast<std::size_t>(read.item)], read.number) << "as it was said";
+        }
+        next[static_cast<std::size_t>(read.item)] = read.next_use;
+        // From a buffer of b items none comes more than b - 1 places early.
+        if (buffer > 0 && buffer < 30) {
+          EXPECT_LE(read.item, at + buffer - 1);
+        }
+        if (buffer <= 1) {
+          EXPECT_EQ(read.item, at);
+        }
+      }
+    }
+  }
+  // A shuffle may leave an item where it was: one in thirty does.
+  int fixed = 0;
+  for (int epoch = 0; epoch < 400; ++epoch) {
+    const auto order = epoch_order({.items = 30, .shuffle_buffer = 30, .seed = 5}, epoch);
+    for (int i = 0; i < 30; ++i) fixed += order[static_cast<std::size_t>(i)] == i ? 1 : 0;
+  }
+  EXPECT_NEAR(fixed, 400, 80);
 }
 
 }  // namespace

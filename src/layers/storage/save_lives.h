@@ -6,7 +6,7 @@
 //   remove   takes no time
 // One action at a time, as the agent carries them out: a copy that takes longer than an interval
 // shows as a queue. Nothing fails here, and no place is ever away: what the policy makes of faults
-// is tested elsewhere (lifecycle_laws_test.cpp). Deterministic, without a random number.
+// is tested elsewhere (lifecycle_rules_test.cpp). Deterministic, without a random number.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,12 @@
 #include "layers/storage/save_lives.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+
+#include "layers/storage/lifecycle.h"
 
 namespace orrery::storage {
 namespace {
@@ -36,7 +39,7 @@ std::map<std::string, std::vector<int>> at_the_end(const SaveLives& lives) {
   return all;
 }
 
-TEST(save_lives, end_as_the_rules_say) {
+TEST(save_lives, saves_end_where_the_rules_keep_them) {
   const auto left = at_the_end(follow_saves(three_places()));
   EXPECT_EQ(left.at("nvme"), (std::vector<int>{11}));
   EXPECT_EQ(left.at("hot"), (std::vector<int>{10, 11}));
@@ -44,7 +47,7 @@ TEST(save_lives, end_as_the_rules_say) {
 }
 
 // By hand: written 20 s after it begins, read in 5 s, at the file system 100 s later.
-TEST(save_lives, follow_the_planned_clock) {
+TEST(save_lives, saves_follow_the_planned_times) {
   const SaveLives lives = follow_saves(three_places());
   EXPECT_EQ(lives.moves.front().kind, LifeMoveKind::written);
   EXPECT_EQ(lives.moves.front().at, seconds(20));
@@ -58,7 +61,7 @@ TEST(save_lives, follow_the_planned_clock) {
 }
 
 // A stay ends after it began, and no save is nowhere while the run goes on.
-TEST(save_lives, leave_no_gap_for_the_newest) {
+TEST(save_lives, newest_save_is_always_somewhere) {
   const SaveLives lives = follow_saves(three_places());
   for (const LifeStay& s : lives.stays) {
     if (s.until) EXPECT_GT(*s.until, s.from);
@@ -73,7 +76,7 @@ TEST(save_lives, leave_no_gap_for_the_newest) {
 }
 
 // Copies that take longer than an interval pile up behind one another, and are made all the same.
-TEST(save_lives, show_a_queue_where_copies_are_slow) {
+TEST(save_lives, slow_copies_queue_up) {
   LivesQuestion q = three_places();
   q.places[1].takes = minutes(40);
   const SaveLives lives = follow_saves(q);
@@ -81,7 +84,82 @@ TEST(save_lives, show_a_queue_where_copies_are_slow) {
   EXPECT_EQ(at_the_end(lives).at("hot").back(), 11);
 }
 
-TEST(save_lives, of_no_place_are_none) { EXPECT_TRUE(follow_saves({}).moves.empty()); }
+TEST(save_lives, no_places_give_no_moves) { EXPECT_TRUE(follow_saves({}).moves.empty()); }
+
+// Drives with the newest, a file system with two.
+LivesQuestion nvme_and_hot() {
+  return {.places =
+              {{.place = {.name = "nvme", .durable = false, .written = true, .keep = {.newest = 1}},
+                .takes = seconds(20),
+                .reread = seconds(5)},
+               {.place = {.name = "hot", .keep = {.newest = 2}},
+                .takes = seconds(100),
+                .reread = seconds(10)}},
+          .interval = minutes(30),
+          .milestone = {},
+          .size = terabytes(1),
+          .saves = 4};
+}
+
+std::string told(const LifeMove& m) {
+  return fmt::format("{} {} {} {}{}", m.at.base(), to_text(m.kind), m.save, m.place,
+                     m.from.empty() ? "" : " from " + m.from);
+}
+
+TEST(SaveLives, four_saves_move_as_scheduled) {
+  const SaveLives lives = follow_saves(nvme_and_hot());
+  std::vector<std::string> moves;
+  for (const LifeMove& m : lives.moves) moves.push_back(told(m));
+  const std::string saved = " nvme";
+  const std::string copied = " hot from nvme";
+  const std::string passed = " hot";
+  const std::string safe = " nvme";
+  // Whole after 20 s, read in 5, copied in 100 and read there in 10. The newest that outlives the
+  // nodes keeps all its copies until the next one does.
+  EXPECT_EQ(moves, (std::vector<std::string>{
+                       "20 written 0" + saved, "125 copied 0" + copied, "1820 written 1" + saved,
+                       "1925 copied 1" + copied, "1935 removed 0" + safe, "3620 written 2" + saved,
+                       "3625 removed 0" + passed, "3725 copied 2" + copied, "3735 removed 1" + safe,
+                       "5420 written 3" + saved, "5425 removed 1" + passed,
+                       "5525 copied 3" + copied, "5535 removed 2" + safe}));
+  EXPECT_EQ(lives.end, seconds(5535));
+  EXPECT_TRUE(lives.milestones.empty());
+  ASSERT_EQ(lives.stays.size(), 8u);
+  EXPECT_EQ(lives.stays[0].place, "nvme");
+  EXPECT_EQ(lives.stays[0].save, 0);
+  EXPECT_EQ(lives.stays[0].from, seconds(20));
+  EXPECT_EQ(lives.stays[0].until, seconds(1935));
+  EXPECT_EQ(lives.stays[1].place, "hot");
+  EXPECT_EQ(lives.stays[1].from, seconds(125));
+  EXPECT_EQ(lives.stays[1].until, seconds(3625));
+  EXPECT_EQ(lives.stays[7].save, 3);
+  EXPECT_FALSE(lives.stays[7].until);
+}
+
+// A save that is whole while a copy is under way is there from then on, not from the copy's end.
+TEST(SaveLives, save_made_during_a_copy_exists_from_its_own_time) {
+  LivesQuestion q = nvme_and_hot();
+  q.places[1].takes = seconds(2500);
+  const SaveLives lives = follow_saves(q);
+  for (const LifeStay& s : lives.stays) {
+    if (s.place == "nvme") EXPECT_EQ(s.from, seconds(1800.0 * s.save + 20)) << s.save;
+  }
+  EXPECT_EQ(lives.moves[1].at, seconds(1820));
+  EXPECT_EQ(lives.moves[1].kind, LifeMoveKind::written);
+  EXPECT_EQ(lives.moves[1].save, 1);
+}
+
+// Spans of 2,500 s: saves at 0, 3,000, 5,000 and 8,000 s are the first of theirs.
+TEST(SaveLives, milestone_is_the_first_save_of_its_span) {
+  LivesQuestion q = nvme_and_hot();
+  q.interval = seconds(1000);
+  q.milestone = seconds(2500);
+  q.saves = 9;
+  EXPECT_EQ(follow_saves(q).milestones, (std::vector<int>{0, 3, 5, 8}));
+  q.interval = Seconds(0);
+  EXPECT_TRUE(follow_saves(q).moves.empty());
+  EXPECT_EQ(follow_saves(q).end, Seconds(0));
+}
 
 }  // namespace
 }  // namespace orrery::storage

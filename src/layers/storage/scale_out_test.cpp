@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
+
+#include "layers/storage/checkpoint.h"
+#include "layers/storage/guidance.h"
+#include "layers/storage/loader.h"
+#include "layers/storage/tier_sizing.h"
 
 namespace orrery::storage {
 namespace {
@@ -19,7 +23,7 @@ const ScaleOutRow kTwenty{.size = gib(15426.6), .servers = 20, .time = seconds(2
 const ScaleOutRow kThirtySmall{.size = gib(5292.2), .servers = 30, .time = seconds(7.20)};
 
 // Measured: 17.60 s, 876.5 GiB/s by size over mean time (887.7 as the mean of rates, +- 103).
-TEST(ScaleOutFit, PredictsThirtyNodesFromFewerAndASmallerCheckpoint) {
+TEST(ScaleOutFit, predicts_thirty_nodes_from_fewer_and_a_smaller_checkpoint) {
   const ScaleOutRow rows[] = {kTen, kFifteen, kTwenty, kThirtySmall};
   const ScaleOutFit fit = fit_scale_out(rows);
   EXPECT_NEAR(fit.fixed.base(), 2.0, 0.4);
@@ -33,7 +37,7 @@ TEST(ScaleOutFit, PredictsThirtyNodesFromFewerAndASmallerCheckpoint) {
 
 // Without the small checkpoint no row shows the fixed cost, and the answer is the straight line
 // that misses by a tenth.
-TEST(ScaleOutFit, TheStraightLineMissesByATenth) {
+TEST(ScaleOutFit, straight_line_misses_by_a_tenth) {
   const ScaleOutRow rows[] = {kTen, kFifteen, kTwenty};
   const ScaleOutFit fit = fit_scale_out(rows);
   const ScaleOutRate predicted =
@@ -42,7 +46,7 @@ TEST(ScaleOutFit, TheStraightLineMissesByATenth) {
   EXPECT_NEAR(predicted.rate / gib_per_s(887.7), 1.10, 0.02);
 }
 
-TEST(ScaleOutFit, FindsWhatMadeTheRows) {
+TEST(ScaleOutFit, finds_what_made_the_rows) {
   std::vector<ScaleOutRow> rows;
   for (const double servers : {2.0, 5.0, 9.0}) {
     const ScaleOutRate r = scale_out(
@@ -54,7 +58,7 @@ TEST(ScaleOutFit, FindsWhatMadeTheRows) {
   EXPECT_NEAR(fit.fixed.base(), 1.5, 1e-9);
 }
 
-TEST(ScaleOutRate, NamesItsLimit) {
+TEST(ScaleOutRate, names_its_limit) {
   ScaleOut system{.servers = 10, .per_server = gbytes_per_s(30), .clients = 4};
   EXPECT_EQ(scale_out(terabytes(1), system).limit, ScaleOutLimit::servers);
   system.per_client = gbytes_per_s(25);
@@ -65,7 +69,7 @@ TEST(ScaleOutRate, NamesItsLimit) {
   EXPECT_EQ(scale_out(terabytes(1), system).limit, ScaleOutLimit::fixed_cost);
 }
 
-TEST(ScaleOutRate, MoreServersNeverSlow) {
+TEST(ScaleOutRate, more_servers_never_slow) {
   Seconds before(1e30);
   for (double servers = 1; servers <= 64; ++servers) {
     const Seconds t = scale_out(terabytes(10), {.servers = servers,
@@ -80,7 +84,7 @@ TEST(ScaleOutRate, MoreServersNeverSlow) {
 }
 
 // The reads of the same rows: no commit, so that the clients' end shows.
-TEST(ScaleOut, ReadsAreHeldByTheClients) {
+TEST(ScaleOut, reads_are_held_by_the_clients) {
   const std::vector<ScaleOutRow> rows = {
       {.size = gib(15426.6), .servers = 10, .time = seconds(62.97), .clients = 32},
       {.size = gib(15426.6), .servers = 15, .time = seconds(44.97), .clients = 32},
@@ -98,7 +102,7 @@ TEST(ScaleOut, ReadsAreHeldByTheClients) {
   EXPECT_NEAR(rate.time.base(), 29.11, 0.06 * 29.11);
 }
 
-TEST(ScaleOut, ClientsThatNeverBindAreUnlimited) {
+TEST(ScaleOut, clients_that_never_bind_are_unlimited) {
   std::vector<ScaleOutRow> rows;
   for (const double servers : {4.0, 8.0, 16.0}) {
     rows.push_back({.size = terabytes(1),
@@ -109,6 +113,48 @@ TEST(ScaleOut, ClientsThatNeverBindAreUnlimited) {
   const ClientBoundFit fit = fit_client_bound(rows);
   EXPECT_NEAR(fit.per_server / gbytes_per_s(5), 1, 1e-12);
   EXPECT_EQ(fit.per_client, kUnlimitedRate);
+}
+
+// The first row is held by its server, the others by their clients.
+TEST(ScaleOut, fit_separates_server_and_client_limits) {
+  const auto row = [](double servers, double rate) {
+    return ScaleOutRow{
+        .size = gigabytes(100), .servers = servers, .time = seconds(100 / rate), .clients = 4};
+  };
+  const ClientBoundFit fit = fit_client_bound({row(8, 12), row(1, 5), row(4, 12)});
+  EXPECT_NEAR(fit.per_server.base(), 5e9, 1);
+  EXPECT_NEAR(fit.per_client.base(), 3e9, 1);
+  EXPECT_STREQ(to_text(ScaleOutLimit::servers), "servers");
+  EXPECT_STREQ(to_text(ScaleOutLimit::clients), "clients");
+}
+
+TEST(ScaleOut, rate_and_fixed_cost) {
+  ScaleOut system{.servers = 10, .per_server = gbytes_per_s(10), .efficiency = 0.5};
+  ScaleOutRate r = scale_out(gigabytes(500), system);
+  EXPECT_EQ(r.time, seconds(10)) << "half of 100 GB/s";
+  EXPECT_DOUBLE_EQ(r.of_linear, 0.5);
+  system.fixed = seconds(11);
+  EXPECT_EQ(scale_out(gigabytes(500), system).limit, ScaleOutLimit::fixed_cost);
+  system.fixed = seconds(9);
+  EXPECT_EQ(scale_out(gigabytes(500), system).limit, ScaleOutLimit::servers);
+  // Rows that grow faster than in proportion have no fixed cost: never less than none.
+  const ScaleOutRow fast[] = {{.size = gigabytes(100), .servers = 1, .time = seconds(10)},
+                              {.size = gigabytes(200), .servers = 1, .time = seconds(21)}};
+  EXPECT_EQ(fit_scale_out(fast).fixed, Seconds(0));
+  EXPECT_NEAR(fit_scale_out(fast).per_server / gbytes_per_s(1), 9.77, 0.01);
+  // Which side binds is a matter of servers a client: rows of 5 GB/s a server and 20 a client.
+  std::vector<ScaleOutRow> rows;
+  for (const auto& [servers, clients] :
+       {std::pair{4.0, 8.0}, {40.0, 4.0}, {32.0, 64.0}, {12.0, 1.0}}) {
+    const double rate = std::min(5 * servers, 20 * clients);
+    rows.push_back({.size = gigabytes(1000),
+                    .servers = servers,
+                    .time = seconds(1000 / rate),
+                    .clients = clients});
+  }
+  const ClientBoundFit fit = fit_client_bound(rows);
+  EXPECT_NEAR(fit.per_server / gbytes_per_s(1), 5, 1e-9);
+  EXPECT_NEAR(fit.per_client / gbytes_per_s(1), 20, 1e-9);
 }
 
 }  // namespace

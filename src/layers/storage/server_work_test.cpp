@@ -6,13 +6,13 @@ namespace orrery::storage {
 namespace {
 
 // By hand: 0.0465 of moving, 0.25 of AES-256-GCM at 4 GB/s a core.
-TEST(ServerWork, a_read_is_moved_and_decrypted) {
+TEST(ServerWork, read_is_moved_and_decrypted) {
   EXPECT_NEAR(read_work({}) * 1e9, 0.0465, 1e-4);
   EXPECT_NEAR(read_work({.encrypted = true}) * 1e9, 0.2965, 1e-4);
 }
 
 // 8 + 2: ten bytes are stored for eight, and each byte is multiplied into two parities.
-TEST(ServerWork, a_write_pays_for_parity) {
+TEST(ServerWork, write_pays_for_parity) {
   const ServerWork coded{.data = 8, .parity = 2};
   EXPECT_NEAR(write_work(coded) * 1e9, 0.0465 * 1.25 + 2 * 0.024, 1e-4);
   const ServerWork sealed{.data = 8, .parity = 2, .encrypted = true};

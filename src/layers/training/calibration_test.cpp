@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "layers/training/framework.h"
+
 namespace orrery::training {
 namespace {
 
@@ -30,7 +35,7 @@ struct Tables {
   }
 };
 
-TEST(TrainingTables, FamiliesStartFromTheDefault) {
+TEST(TrainingTables, framework_families_start_from_the_default) {
   const auto c = Tables{}.read();
   ASSERT_TRUE(c);
   const FrameworkModel plain = c->framework("nobody", "");
@@ -61,7 +66,7 @@ TEST(TrainingTables, FamiliesStartFromTheDefault) {
 }
 
 // 25.10 is a month from either neighbour, of which the first holds; what is no number is newest.
-TEST(TrainingTables, AReleaseWithoutAFactorTakesTheNearestOne) {
+TEST(TrainingTables, release_without_a_factor_takes_the_nearest) {
   const TrainingCalibration c = Tables{}.read().value();
   EXPECT_EQ(c.release_factor("nemo", "25.11"), 1.5);
   EXPECT_EQ(c.release_factor("nemo", "24.01"), 2);
@@ -78,7 +83,7 @@ TEST(TrainingTables, AReleaseWithoutAFactorTakesTheNearestOne) {
             1.5);
 }
 
-TEST(TrainingTables, ANameThatOutlivedItsSoftwareHasASuccessor) {
+TEST(TrainingTables, retired_framework_has_a_successor) {
   const TrainingCalibration c = Tables{}.read().value();
   EXPECT_EQ(c.family_on("old", "", 2021, 8), "old");
   EXPECT_EQ(c.family_on("old", "", 2022, 8), "nemo");
@@ -89,7 +94,7 @@ TEST(TrainingTables, ANameThatOutlivedItsSoftwareHasASuccessor) {
   EXPECT_EQ(c.family_on("nobody", "", 2030, 9999), "nobody");
 }
 
-TEST(TrainingTables, EveryBrokenRowIsRefusedByItsLine) {
+TEST(TrainingTables, broken_rows_are_refused_with_their_line) {
   const auto lines = [](const Tables& t) {
     const auto read = t.read();
     std::vector<int> all;
@@ -113,6 +118,65 @@ TEST(TrainingTables, EveryBrokenRowIsRefusedByItsLine) {
   t = {};
   t.frameworks = "framework,parameter,value\nold,straggler,0.02\n";
   EXPECT_EQ(lines(t), std::vector<int>{0}) << "the first is the default";
+}
+
+// Versions are months: 25.12 is five months before 26.05 and six after 25.06; a name is newest.
+TEST(Calibration, nearest_release_is_decided_by_version) {
+  const std::vector<ReleaseFactor> years = {{"f", "25.06", 2}, {"f", "26.05", 3}};
+  EXPECT_EQ(nearest_factor(years, "f", "25.12"), 3);
+  EXPECT_EQ(nearest_factor(years, "f", "25.11"), 2);
+  EXPECT_EQ(nearest_factor(years, "f", ""), 3) << "no release told is the newest";
+  EXPECT_EQ(nearest_factor(years, "f", "26.x"), 3);
+  const std::vector<ReleaseFactor> months = {{"f", "25.10", 2}, {"f", "25.11", 3}};
+  EXPECT_EQ(nearest_factor(months, "f", "25.10.60"), 3) << "hundredths of a month";
+  EXPECT_EQ(nearest_factor(months, "f", "25.10.40"), 2);
+  EXPECT_EQ(nearest_factor(months, "f", "25.10.49.99"), 2) << "no more than a patch counts";
+  const std::vector<ReleaseFactor> majors = {{"f", "2", 2}, {"f", "4", 3}};
+  EXPECT_EQ(nearest_factor(majors, "f", "2.11"), 2);
+  EXPECT_EQ(nearest_factor(majors, "f", "3.01"), 3);
+}
+
+// Each switch set to 1, and to 0.
+TEST(Calibration, switches_are_read) {
+  constexpr const char* kSwitches[] = {"fused_attention", "fused_pointwise", "dropout",
+                                       "flash2",          "early_stop",      "cp_in_order",
+                                       "reduces_whole",   "trains_mtp",      "lazy_gradients"};
+  const auto with = [&](const char* name, const char* value) {
+    const std::string frameworks =
+        std::string("framework,parameter,value\ndefault,") + name + "," + value + "\n";
+    const catalog::EmbeddedFile files[] = {
+        {"calibration/training_accelerators.csv", "accelerator,parameter,value\n"},
+        {"calibration/training_eras.csv", "framework,until,gpus,release,successor\n"},
+        {"calibration/training_frameworks.csv", frameworks},
+        {"calibration/training_intervals.csv", "unseen,class,width\n"},
+        {"calibration/training_releases.csv", "framework,release,factor\n"},
+        {"calibration/training_seen.csv", "subject,id\n"}};
+    return read_training_calibration(catalog::Knowledge{.catalog = {}, .files = files});
+  };
+  for (const char* name : kSwitches) {
+    for (const bool on : {true, false}) {
+      const auto read = with(name, on ? "1" : "0");
+      ASSERT_TRUE(read) << name;
+      const FrameworkModel& f = read->frameworks.front();
+      const bool all[] = {f.style.fused_attention,
+                          f.style.fused_pointwise,
+                          f.style.dropout,
+                          f.flash2,
+                          f.early_stop,
+                          f.cp_in_order,
+                          f.reduces_whole,
+                          f.trains_mtp,
+                          f.lazy_gradients};
+      for (std::size_t i = 0; i < std::size(all); ++i) {
+        const bool otherwise = i < 2;  // fused unless told
+        EXPECT_EQ(all[i], kSwitches[i] == std::string(name) ? on : otherwise) << name << ' ' << i;
+      }
+    }
+  }
+  EXPECT_EQ(with("selective_core", "1")->frameworks.front().selective, Selective::attention_core);
+  EXPECT_EQ(with("selective_passes", "1")->frameworks.front().selective, Selective::passes);
+  EXPECT_EQ(with("selective_alternate", "1")->frameworks.front().selective,
+            Selective::alternate_products);
 }
 
 }  // namespace

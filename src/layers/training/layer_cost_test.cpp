@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/training/costs.h"
+#include "layers/training/framework.h"
+#include "layers/training/layout.h"
 #include "layers/training/test_support.h"
 
 namespace orrery::training {
@@ -53,7 +56,7 @@ struct LayerAsk {
   }
 };
 
-TEST(LayerCosts, TensorParallelBlocksExchangeTwiceAPass) {
+TEST(LayerCosts, tensor_parallel_blocks_exchange_twice_a_pass) {
   LayerAsk a;
   EXPECT_EQ(a.cost().forward.tp, 0);
   a.layout.tp = 8;
@@ -80,7 +83,7 @@ TEST(LayerCosts, TensorParallelBlocksExchangeTwiceAPass) {
 
 // c - 1 sends around the ring, twice as many bytes back; attention hides a share, 2.5 times as long
 // in backward.
-TEST(LayerCosts, TheRingOfContextParallelismHidesBehindAttention) {
+TEST(LayerCosts, ring_of_context_parallelism_hides_behind_attention) {
   LayerAsk a;
   a.layout.cp = 4;
   EXPECT_DOUBLE_EQ(a.cost().forward.attention.seconds, 1);
@@ -100,7 +103,7 @@ TEST(LayerCosts, TheRingOfContextParallelismHidesBehindAttention) {
   EXPECT_DOUBLE_EQ(a.cost().forward.attention.seconds, 3);
 }
 
-TEST(LayerCosts, DispatchAndCombineAreHiddenAsTheRecipeSays) {
+TEST(LayerCosts, dispatch_and_combine_are_hidden_as_the_recipe_says) {
   LayerAsk a;
   a.job.model = mixtral();
   a.layout = {.dp = 64, .ep = 8};
@@ -130,7 +133,7 @@ TEST(LayerCosts, DispatchAndCombineAreHiddenAsTheRecipeSays) {
 
 // Two choices of eight experts on two domains: of a token's copies (1 - 1/4) x 1 other domain is
 // reached where 2 x 1/2 copies leave: 0.5 of them. Every copy through the collective library.
-TEST(LayerCosts, ATokenCrossesOnceToADomain) {
+TEST(LayerCosts, token_crosses_once_per_domain) {
   LayerAsk a;
   a.job.model = mixtral();
   a.job.scaleup = 4;
@@ -150,7 +153,7 @@ TEST(LayerCosts, ATokenCrossesOnceToADomain) {
 }
 
 // Full recompute repeats forward, its communication too, of a share of the layers.
-TEST(LayerCosts, RecomputeRepeatsItsShareOfForward) {
+TEST(LayerCosts, recompute_repeats_its_share_of_forward) {
   LayerAsk a;
   a.layout = {.tp = 8, .dp = 8, .recompute = catalog::Recompute::full};
   const LayerCost whole = a.cost();
@@ -171,7 +174,7 @@ TEST(LayerCosts, RecomputeRepeatsItsShareOfForward) {
 }
 
 // Half of the layers see a window: their mean is half of each.
-TEST(LayerCosts, WindowedAndFullLayersAreAveraged) {
+TEST(LayerCosts, windowed_and_full_layers_are_averaged) {
   LayerAsk a;
   a.job.model.sliding_window = 512;
   a.job.model.full_attention_every = 2;
@@ -190,7 +193,7 @@ TEST(LayerCosts, WindowedAndFullLayersAreAveraged) {
   EXPECT_NEAR(mean_layer_cost(q, kind, scratch).forward.attention.seconds, near, 1e-15);
 }
 
-TEST(LayerCosts, ASplitIsTheLayoutsAndTheJobs) {
+TEST(LayerCosts, split_follows_layout_and_job) {
   TrainingJob job{.model = mixtral(), .sequence = 4096, .imbalance = 1.2};
   const Layout l{.tp = 4, .cp = 2, .ep = 8, .microbatch = 3, .sequence_parallel = false};
   const workload::LayerSplit s = split_of(job, l);
@@ -209,7 +212,7 @@ TEST(LayerCosts, ASplitIsTheLayoutsAndTheJobs) {
   EXPECT_TRUE(split_of(job, l).adapters_on_mlp);
 }
 
-TEST(LayerCosts, WithoutACompilerPassesTouchMoreAndLaunchMore) {
+TEST(LayerCosts, eager_execution_moves_more_bytes_and_launches_more) {
   TrainingJob job{.model = gpt(4, 1024, 8), .compiled = true};
   const FrameworkModel f{.style = {.pointwise_traffic = 2, .loss_bytes = 10}, .eager_traffic = 1.5};
   EXPECT_EQ(style_of(f, job).pointwise_traffic, 2);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "layers/training/calibration.h"
+
 namespace orrery::training {
 namespace {
 
@@ -57,7 +59,7 @@ double closed(const std::vector<StageTimes>& s, int m) {
   return pipeline_time(stages, m, 1, catalog::Schedule::one_f_one_b).seconds;
 }
 
-TEST(Pipeline, EqualStagesAreExact) {
+TEST(Pipeline, equal_stages_are_exact) {
   for (int p : {1, 2, 4, 8}) {
     for (int m : {8, 16, 64}) {
       const std::vector<StageTimes> stages(static_cast<std::size_t>(p), {1.0, 1.2, 0.8});
@@ -67,7 +69,7 @@ TEST(Pipeline, EqualStagesAreExact) {
   }
 }
 
-TEST(Pipeline, UnequalStagesAreWithinOnePercentOfTheGraph) {
+TEST(Pipeline, unequal_stages_are_within_one_percent_of_the_graph) {
   const StageTimes even{1.0, 1.0, 1.0};
   const StageTimes heavy{1.3, 1.4, 1.2};
   const StageTimes light{0.6, 0.5, 0.7};
@@ -87,7 +89,7 @@ TEST(Pipeline, UnequalStagesAreWithinOnePercentOfTheGraph) {
   }
 }
 
-TEST(Pipeline, InterleavingDividesTheBubbleAndZeroBubbleShrinksIt) {
+TEST(Pipeline, interleaving_divides_the_bubble_and_zero_bubble_shrinks_it) {
   const StageTimes s{1.0, 1.0, 1.0};
   const auto bubble = [&](int v, catalog::Schedule schedule) {
     return pipeline_time({s, s, s, 4}, 8, v, schedule).bubble;
@@ -100,7 +102,7 @@ TEST(Pipeline, InterleavingDividesTheBubbleAndZeroBubbleShrinksIt) {
 
 // A heavy middle sets the pace. It waits for the first stage and, at the other end, for what the
 // two after it need more than its own forwards ahead; twice the others' W fills that where it can.
-TEST(Pipeline, AHeavyMiddleWaitsForItsNeighboursAndFillsWithTheirWeights) {
+TEST(Pipeline, heavy_middle_stage_sets_the_bubble) {
   const StageTimes first{1, 1, 0.25}, middle{2, 2, 0.5}, last{1, 1, 0.25};
   const auto time = [&](catalog::Schedule schedule) {
     return pipeline_time({first, middle, last, 4}, 8, 1, schedule);
@@ -112,6 +114,28 @@ TEST(Pipeline, AHeavyMiddleWaitsForItsNeighboursAndFillsWithTheirWeights) {
   EXPECT_DOUBLE_EQ(plain.seconds, 8 * 4.5 + 6.75);
   // The others' weights take 0.25 + 0.5 + 0.25.
   EXPECT_DOUBLE_EQ(time(catalog::Schedule::zero_bubble).bubble, 6.75 - 2);
+}
+
+// Of three stages the middle is one; where all are alike the first is named.
+TEST(Pipeline, slowest_stage_sets_the_pipeline_time) {
+  const StageTimes light{1, 1, 0.5}, heavy{3, 2, 1};
+  const PipelineTime t =
+      pipeline_time({light, heavy, light, 3}, 4, 1, catalog::Schedule::one_f_one_b);
+  EXPECT_EQ(t.slowest, SlowestStage::middle);
+  // Before 2.5; after 2.5, of which one forward of 3 and one backward of 3 cover all.
+  EXPECT_DOUBLE_EQ(t.seconds, 4 * 6 + 2.5);
+  EXPECT_DOUBLE_EQ(t.bubble, 2.5);
+  const PipelineTime even =
+      pipeline_time({light, light, light, 3}, 4, 1, catalog::Schedule::one_f_one_b);
+  EXPECT_EQ(even.slowest, SlowestStage::first);
+  EXPECT_DOUBLE_EQ(even.seconds, (4 + 2) * 2.5);
+  const PipelineTime last =
+      pipeline_time({light, light, heavy, 3}, 4, 1, catalog::Schedule::one_f_one_b);
+  EXPECT_EQ(last.slowest, SlowestStage::last);
+  EXPECT_DOUBLE_EQ(last.seconds, 4 * 6 + 5);
+  const PipelineTime two =
+      pipeline_time({light, heavy, light, 2}, 4, 1, catalog::Schedule::one_f_one_b);
+  EXPECT_DOUBLE_EQ(two.seconds, 5 * 2.5) << "there is no middle";
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 #include "core/workload/model_math.h"
+#include "layers/training/layout.h"
 #include "layers/training/test_support.h"
 
 namespace orrery::training {
@@ -20,7 +22,7 @@ Thirds dealt(int layers, int pp, int vp, double head) {
   return {s.first, s.middle, s.last};
 }
 
-TEST(Stages, LayersAreDealtEvenlyOrWithEndsAsSlotsOrBalanced) {
+TEST(Stages, layers_are_dealt_evenly_or_with_ends_as_slots_or_balanced) {
   EXPECT_EQ(dealt(96, 1, 1, 1), (Thirds{96, 0, 96}));
   EXPECT_EQ(dealt(96, 8, 3, 2), (Thirds{12, 12, 12})) << "the head on top of the last";
   EXPECT_EQ(dealt(126, 16, 8, 1), (Thirds{7, 8, 7})) << "Llama 3: 126 + 2 on 16 x 8";
@@ -32,7 +34,7 @@ TEST(Stages, LayersAreDealtEvenlyOrWithEndsAsSlotsOrBalanced) {
 }
 
 // The middle is the fullest of several: where they differ, all but one of them have a layer less.
-TEST(Stages, NoLayerIsLostAndNoStageIsFullerThanItMust) {
+TEST(Stages, no_layer_is_lost_and_no_stage_is_fuller_than_it_must) {
   for (const int pp : {2, 3, 4, 6, 8}) {
     for (int layers = 4 * pp; layers < 6 * pp + 7; ++layers) {
       for (const double head : {0.5, 1.0, 2.5}) {
@@ -48,7 +50,7 @@ TEST(Stages, NoLayerIsLostAndNoStageIsFullerThanItMust) {
 
 // The stages of a model together: its layers, the embedding, and a head that is another's copy
 // where it is tied and stands on another stage.
-TEST(Stages, HoldTheModelTogether) {
+TEST(Stages, hold_the_model_together) {
   TrainingJob job{.model = gpt(8, 64, 4)};
   const workload::ParameterCount c = workload::count_parameters(job.model);
   const auto held = [&](StagePlace place, double layers, int tp = 1) {
@@ -73,7 +75,7 @@ TEST(Stages, HoldTheModelTogether) {
 
 // The first dense layers lie on the first stage; experts are divided by ep and not by tp; modules
 // that predict further tokens are on the last.
-TEST(Stages, ExpertsAndPredictionModulesLieWhereTheyBelong) {
+TEST(Stages, experts_and_prediction_modules_lie_where_they_belong) {
   TrainingJob job{.model = mixtral(), .train_mtp = false};
   job.model.first_dense_layers = 3;
   job.model.mtp_layers = 1;
@@ -100,67 +102,24 @@ TEST(Stages, ExpertsAndPredictionModulesLieWhereTheyBelong) {
   EXPECT_DOUBLE_EQ(held(StagePlace::middle, 8).expert, 8 * experts) << "none in the middle";
 }
 
-// 64 GPUs in domains of 8, tp 4, cp 2, dp 4, pp 2: ranks are numbered tp, cp, dp, pp.
-TEST(LayoutGroups, LieOnDomainsByTheirStride) {
-  const auto same = [](const workload::GroupShape& g, int ranks, int per_domain) {
-    EXPECT_EQ(g.ranks, ranks);
-    EXPECT_EQ(g.per_domain, per_domain);
-  };
-  const TrainingJob job{.model = mixtral(), .gpus = 64, .scaleup = 8};
-  const LayoutGroups g = groups_of(job, {.tp = 4, .pp = 2, .dp = 4, .cp = 2, .ep = 8});
-  same(g.tp, 4, 4);
-  same(g.cp, 2, 2);
-  same(g.dp, 8, 2);
-  same(g.ep, 8, 8);
-  same(g.expert_dp, 4, 1);
-  same(g.pp, 2, 1);
-  same(groups_of(job, {.tp = 64}).tp, 64, 8);
-  same(groups_of(job, {.tp = 64}).pp, 1, 1);
-  // Of an NVL72's 72 a job of 128 fills 64 twice; a job that fits is in one domain, whatever it is.
-  const TrainingJob wide{.model = mixtral(), .gpus = 128, .scaleup = 72};
-  same(groups_of(wide, {.dp = 128}).dp, 128, 64);
-  const TrainingJob odd{.model = mixtral(), .gpus = 36, .scaleup = 72};
-  same(groups_of(odd, {.dp = 36}).dp, 36, 36);
+std::vector<double> split_layers(int layers, int pp, int vp, double head) {
+  const StageLayers s = stage_layers(layers, pp, vp, head);
+  return {s.first, s.middle, s.last};
 }
 
-TEST(LayoutFaults, EveryOneIsFoundAndTheNextOnePasses) {
-  const TrainingJob gpt3 = testing_support::job_of_gpt3();
-  const auto of = [&](const Layout& l) { return layout_fault(gpt3, l); };
-  EXPECT_EQ(of({.tp = 8, .pp = 8}), LayoutFault::none);
-  EXPECT_EQ(of({.tp = 8, .pp = 8, .microbatch = 0}), LayoutFault::below_one);
-  EXPECT_EQ(of({.tp = 8, .pp = 4}), LayoutFault::device_count);
-  EXPECT_EQ(of({.tp = 64}), LayoutFault::heads);
-  EXPECT_EQ(of({.tp = 2, .dp = 8, .cp = 4}), LayoutFault::none);
-  EXPECT_EQ(of({.tp = 8, .dp = 8, .microbatch = 16}), LayoutFault::batch);
-  EXPECT_EQ(of({.tp = 8, .dp = 8, .microbatch = 8}), LayoutFault::none);
-  EXPECT_EQ(of({.tp = 8, .vp = 2, .dp = 8}), LayoutFault::interleave_without_pipeline);
-  EXPECT_EQ(of({.tp = 8, .pp = 8, .vp = 5}), LayoutFault::chunks);
-  EXPECT_EQ(of({.tp = 8, .dp = 8, .ep = 2}), LayoutFault::experts_of_dense_model);
-  TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 96, .gpus = 24};
-  EXPECT_EQ(layout_fault(job, {.dp = 24, .ep = 8}), LayoutFault::none);
-  EXPECT_EQ(layout_fault(job, {.dp = 24, .ep = 3}), LayoutFault::experts);
-  EXPECT_EQ(layout_fault(job, {.pp = 2, .dp = 12, .ep = 8}), LayoutFault::expert_ranks);
-  EXPECT_EQ(layout_fault(job, {.pp = 2, .dp = 12, .ep = 4}), LayoutFault::none);
-  job.sequence = 4097;
-  EXPECT_EQ(layout_fault(job, {.tp = 2, .dp = 12}), LayoutFault::sequence);
-  EXPECT_EQ(layout_fault(job, {.tp = 2, .dp = 12, .sequence_parallel = false}), LayoutFault::none);
-  EXPECT_EQ(layout_fault(job, {.dp = 12, .cp = 2}), LayoutFault::sequence);
-  job.sequence = 4096;
-  job.model.kv_heads = 6;
-  EXPECT_EQ(layout_fault(job, {.tp = 4, .dp = 6}), LayoutFault::kv_heads);
-  EXPECT_EQ(layout_fault(job, {.tp = 2, .dp = 12}), LayoutFault::none);
-  job.model.kv_heads = 2;
-  EXPECT_EQ(layout_fault(job, {.tp = 4, .dp = 6}), LayoutFault::none) << "each on two ranks";
-  job.model.ffn = 14335;
-  EXPECT_EQ(layout_fault(job, {.tp = 2, .dp = 12}), LayoutFault::ffn);
-  job.model.ffn = 14336;
-  job.model.layers = 61;
-  EXPECT_EQ(layout_fault(job, {.pp = 4, .vp = 2, .dp = 6}), LayoutFault::none) << "cut by hand";
-  job.model.layers = 60;
-  EXPECT_EQ(layout_fault(job, {.pp = 4, .vp = 2, .dp = 6}), LayoutFault::chunks);
-  job.model.layers = 9;
-  EXPECT_EQ(layout_fault(job, {.pp = 12, .dp = 2}), LayoutFault::layers);
-  EXPECT_EQ(layout_fault(job, {.pp = 8, .dp = 3}), LayoutFault::none);
+TEST(Stages, uneven_stages_are_balanced_with_the_head) {
+  using V = std::vector<double>;
+  // 14 + 2 on 4 x 4: the ends are slots, whatever the head costs.
+  EXPECT_EQ(split_layers(14, 4, 4, 2.5), (V{3, 4, 3}));
+  // 12 on 4 x 2 divides neither way: (12 + 2.5) / 4 is 4 at most, the last has 1 beside the head.
+  EXPECT_EQ(split_layers(12, 4, 2, 2.5), (V{3, 4, 1}));
+  EXPECT_EQ(split_layers(3, 2, 1, 10), (V{3, 0, 0})) << "a head heavier than a stage stands alone";
+  EXPECT_EQ(split_layers(12, 4, 3, 9), (V{3, 3, 3})) << "even stages, the head on top";
+  EXPECT_EQ(split_layers(13, 1, 1, 9), (V{13, 0, 13}));
+  // (11 + 1) / 3 is 4: the last 3; of 8 the middle has 4, the first what is left.
+  EXPECT_EQ(split_layers(11, 3, 1, 1), (V{4, 4, 3}));
+  // (7 + 0.5) / 5: 2 at most, the last 1; of 6 over 4 two each: nothing is left for the first.
+  EXPECT_EQ(split_layers(7, 5, 1, 0.5), (V{2, 2, 1}));
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 #include <cmath>
 
 #include "core/workload/model_math.h"
+#include "layers/training/costs.h"
+#include "layers/training/framework.h"
+#include "layers/training/layer_cost.h"
+#include "layers/training/layout.h"
+#include "layers/training/pipeline.h"
 #include "layers/training/step.h"
 #include "layers/training/test_support.h"
 
@@ -68,7 +73,7 @@ double kernels_of(const StepEstimate& e) {
   return e.part(StepPhase::matrix) + e.part(StepPhase::attention) + e.part(StepPhase::passes);
 }
 
-TEST(StepParts, AFrameworksKernelsAreSlowerAndItsMessagesAreNot) {
+TEST(StepParts, framework_factor_slows_kernels_but_not_messages) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 32, .gpus = 8};
   const Layout l{.tp = 8};
   const StepEstimate bare = rooflined(job, l);
@@ -81,7 +86,7 @@ TEST(StepParts, AFrameworksKernelsAreSlowerAndItsMessagesAreNot) {
   EXPECT_EQ(slow.part(StepPhase::tp), bare.part(StepPhase::tp));
 }
 
-TEST(StepParts, AReleasesOverheadIsOfDispatchAndExpertPasses) {
+TEST(StepParts, release_overhead_applies_to_dispatch_and_expert_passes) {
   const StepEstimate one = rooflined(moe_job(), kExperts);
   const StepEstimate two = rooflined(moe_job(), kExperts, {.overhead_factor = 2});
   const StepEstimate three = rooflined(moe_job(), kExperts, {.overhead_factor = 3});
@@ -94,7 +99,7 @@ TEST(StepParts, AReleasesOverheadIsOfDispatchAndExpertPasses) {
 }
 
 // So slow a host that every pass waits for it: three passes through 32 expert layers, twice.
-TEST(StepParts, TheHostOfExpertLayersIsPaidThreeTimesALayer) {
+TEST(StepParts, expert_host_time_is_paid_three_times_per_layer) {
   TrainingJob job = moe_job();
   FrameworkModel f{.expert_host_s = 10, .router_share = 0.3, .overlap_host = 0.25};
   const auto waited = [&] {
@@ -118,7 +123,7 @@ TEST(StepParts, TheHostOfExpertLayersIsPaidThreeTimesALayer) {
   EXPECT_NEAR(waited(), 2 * eager, 1e-6);
 }
 
-TEST(StepParts, FullRecomputeRunsTheLayersForwardAgain) {
+TEST(StepParts, full_recompute_runs_the_layers_forward_again) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 4, .gpus = 1};
   Layout l{.sharding = catalog::Sharding::none};
   const StepEstimate none = rooflined(job, l);
@@ -140,7 +145,7 @@ TEST(StepParts, FullRecomputeRunsTheLayersForwardAgain) {
 }
 
 // A byte of a gather costs 8e-12 s over eight ranks, one of a scatter 24e-12.
-TEST(StepParts, ShardedWeightsTravelLayerByLayerEachMicrobatch) {
+TEST(StepParts, sharded_weights_travel_layer_by_layer_each_microbatch) {
   const TrainingJob job = dense_job();
   Layout l{.dp = 8, .sharding = catalog::Sharding::zero3};
   const double layer = workload::count_parameters(job.model).dense_layer();
@@ -162,7 +167,7 @@ TEST(StepParts, ShardedWeightsTravelLayerByLayerEachMicrobatch) {
   EXPECT_NEAR(priced(frozen, l).part(StepPhase::dp), 4 * 24 * 2 * gather, 1e-9);
 }
 
-TEST(StepParts, ShardTrafficHidesBehindItsOwnPass) {
+TEST(StepParts, shard_traffic_hides_behind_its_own_pass) {
   const TrainingJob job = dense_job();
   const Layout l{.dp = 8, .sharding = catalog::Sharding::zero3};
   const StepEstimate bare = priced(job, {.dp = 8, .sharding = catalog::Sharding::none});
@@ -179,7 +184,7 @@ TEST(StepParts, ShardTrafficHidesBehindItsOwnPass) {
               4 * (forward - 0.5 * behind + backward - 0.5 * behind_back), 1e-9);
 }
 
-TEST(StepParts, ReplicasSumOnceAStep) {
+TEST(StepParts, replicas_sum_once_a_step) {
   const TrainingJob job = dense_job();
   const double all = workload::count_parameters(job.model).total;
   const auto dp = [&](catalog::Sharding s, const FrameworkModel& f = {}) {
@@ -196,7 +201,7 @@ TEST(StepParts, ReplicasSumOnceAStep) {
 }
 
 // Sums hide behind the last backward pass, gathers behind forward.
-TEST(StepParts, ReplicasHideBehindThePassesOfOneMicrobatch) {
+TEST(StepParts, replicas_hide_behind_the_passes_of_one_microbatch) {
   const TrainingJob job = dense_job();
   const StepEstimate shown = priced(job, {.dp = 8});
   const StageTimes& t = shown.stages.first;
@@ -211,7 +216,7 @@ TEST(StepParts, ReplicasHideBehindThePassesOfOneMicrobatch) {
 }
 
 // Sets of 8 of 32 ranks gather among themselves; four sets sum an eighth each, by all-reduce.
-TEST(StepParts, ShardSetsSumTheirSharesOfTheGradients) {
+TEST(StepParts, shard_sets_sum_their_shares_of_the_gradients) {
   TrainingJob job = dense_job(32);
   const Layout l{.dp = 32, .sharding = catalog::Sharding::zero3};
   job.shard_group = 8;
@@ -225,7 +230,7 @@ TEST(StepParts, ShardSetsSumTheirSharesOfTheGradients) {
               4 * 24 * count.dense_layer() * (2 * 2 + 4 * 3.0) * 32e-12, 1e-9);
 }
 
-TEST(StepParts, TheOptimizerPassesOverWhatARankOwns) {
+TEST(StepParts, optimizer_passes_over_what_a_rank_owns) {
   const TrainingJob job = dense_job();
   const double all = workload::count_parameters(job.model).total;
   const auto pass = [&](catalog::Sharding s, double traffic) {
@@ -249,7 +254,7 @@ TEST(StepParts, TheOptimizerPassesOverWhatARankOwns) {
   EXPECT_EQ(rooflined(frozen, {.dp = 8}).part(StepPhase::optimizer), 0);
 }
 
-TEST(StepParts, ExpertsHaveTheirOwnReplicas) {
+TEST(StepParts, experts_have_their_own_replicas) {
   TrainingJob job = moe_job();
   job.gpus = 16;
   const Layout l{.dp = 16, .ep = 8};
@@ -265,7 +270,7 @@ TEST(StepParts, ExpertsHaveTheirOwnReplicas) {
   EXPECT_NEAR(priced(job, l).part(StepPhase::dp) / sums, 1, 2e-4);
 }
 
-TEST(StepParts, EndsAreOnTheirStages) {
+TEST(StepParts, ends_are_on_their_stages) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   const Layout l{.pp = 4};
   const FrameworkModel f{.pp_overlap = 1};
@@ -288,7 +293,7 @@ TEST(StepParts, EndsAreOnTheirStages) {
               16 * (e.stages.last.forward + e.stages.last.dgrad + e.stages.last.wgrad), 1e-9);
 }
 
-TEST(StepParts, APredictionModuleIsALayerAndAnotherHead) {
+TEST(StepParts, prediction_module_adds_a_layer_and_a_head) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 1, .gpus = 1};
   job.model.mtp_layers = 1;
   const Layout l{.sharding = catalog::Sharding::none};
@@ -312,7 +317,7 @@ TEST(StepParts, APredictionModuleIsALayerAndAnotherHead) {
               1e-9);
 }
 
-TEST(StepParts, TransfersHideByTheirShare) {
+TEST(StepParts, transfers_hide_by_their_share) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   const double shown = rooflined(job, {.pp = 4}).part(StepPhase::pp);
   EXPECT_GT(shown, 0);
@@ -322,7 +327,7 @@ TEST(StepParts, TransfersHideByTheirShare) {
   EXPECT_NEAR(rooflined(job, {.pp = 4, .vp = 3}).part(StepPhase::pp), 3 * shown, 1e-12);
 }
 
-TEST(StepParts, OverheadIsOnceAStepAndStragglersAreOfAllOfIt) {
+TEST(StepParts, overhead_is_once_a_step_and_stragglers_are_of_all_of_it) {
   const TrainingJob job = dense_job();
   const Layout l{.dp = 8};
   const StepEstimate bare = rooflined(job, l);
@@ -355,7 +360,7 @@ struct Clocked : Roofline {
   }
 };
 
-TEST(StepParts, TheClockIsAskedOnceWithTheWholeStep) {
+TEST(StepParts, clock_is_computed_once_for_the_whole_step) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   const Layout l{.tp = 4};
   const FrameworkModel f{.step_overhead_s = 0.125};
@@ -376,7 +381,7 @@ TEST(StepParts, TheClockIsAskedOnceWithTheWholeStep) {
 }
 
 // Of four stages each works its share of the whole; the ends' work is the model's, not fourfold.
-TEST(StepParts, AStagesWorkIsItsShareOfTheModels) {
+TEST(StepParts, stage_work_is_its_share_of_the_model) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 16, .gpus = 4};
   StepScratch scratch;
   const Clocked machine;
@@ -389,7 +394,7 @@ TEST(StepParts, AStagesWorkIsItsShareOfTheModels) {
   EXPECT_NEAR(machine.busy.seconds - Roofline{}.launch, alone, 1e-6);
 }
 
-TEST(StepParts, AttentionAndGroupedProductsHaveTheirOwnFactors) {
+TEST(StepParts, attention_and_grouped_products_have_their_own_factors) {
   const TrainingJob dense{.model = gpt(24, 2048, 16), .sequence = 8192, .batch = 8, .gpus = 4};
   const Layout ring{.cp = 4};
   const double plain = rooflined(dense, ring).part(StepPhase::attention);
@@ -413,7 +418,7 @@ TEST(StepParts, AttentionAndGroupedProductsHaveTheirOwnFactors) {
 }
 
 // A hybrid's module predicts two tokens in a row, and is an attention and a feed-forward layer.
-TEST(StepParts, AHybridsModuleIsPassedTwice) {
+TEST(StepParts, hybrid_prediction_module_is_passed_twice) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 1, .gpus = 1};
   job.model.state_space_layers = 11;
   job.model.mlp_only_layers = 11;

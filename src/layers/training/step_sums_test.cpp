@@ -9,7 +9,12 @@
 #include <vector>
 
 #include "core/workload/model_math.h"
+#include "layers/training/costs.h"
+#include "layers/training/framework.h"
+#include "layers/training/layer_cost.h"
+#include "layers/training/layout.h"
 #include "layers/training/memory.h"
+#include "layers/training/pipeline.h"
 #include "layers/training/search.h"
 #include "layers/training/step.h"
 #include "layers/training/test_support.h"
@@ -50,7 +55,7 @@ TrainingJob summed_job(int gpus, int batch) {
 }
 
 // Every exposed second is in a part, and the parts are the step.
-TEST(StepSums, parts_add_up_to_the_step_whatever_the_layout) {
+TEST(StepSums, parts_add_up_to_the_step) {
   const Flat machine;
   TrainingJob experts{.model = mixtral(), .sequence = 2048, .batch = 64, .gpus = 16, .scaleup = 8};
   const FrameworkModel f{.host_launch_s = 1e-6, .step_overhead_s = 0.01, .straggler = 0.01};
@@ -75,7 +80,7 @@ TEST(StepSums, parts_add_up_to_the_step_whatever_the_layout) {
 }
 
 // Eight layers on each of three stages, six on each of four: a middle one has nothing else.
-TEST(StepSums, middle_stages_have_their_layers_and_nothing_else) {
+TEST(StepSums, middle_stages_hold_only_layers) {
   const Flat machine;
   const FrameworkModel f{.pp_overlap = 1};
   const StageTimes three = machine.step(summed_job(3, 6), {.pp = 3}, f).stages.middle;
@@ -88,7 +93,7 @@ TEST(StepSums, middle_stages_have_their_layers_and_nothing_else) {
 
 // Thirteen layers and a head of about two on four stages: four at the most, so the last has one
 // beside its head, and the middle ones four.
-TEST(StepSums, uneven_layers_are_dealt_by_the_weight_of_the_head) {
+TEST(StepSums, uneven_layers_are_balanced_with_the_head) {
   const Flat machine;
   const FrameworkModel f{.pp_overlap = 1};
   TrainingJob job = summed_job(4, 8);
@@ -108,7 +113,7 @@ TEST(StepSums, uneven_layers_are_dealt_by_the_weight_of_the_head) {
 
 // Sets of four of sixteen ranks, where only sums across sets take time: four of them sum a quarter
 // of the gradients each, of four bytes, and backward hides its share.
-TEST(StepSums, sums_across_shard_sets_hide_behind_both_halves_of_backward) {
+TEST(StepSums, hybrid_shard_reduction_hides_behind_backward) {
   const Flat machine{.per_byte = 1e-10, .only = workload::Collective::all_reduce};
   TrainingJob job = summed_job(16, 64);
   job.shard_group = 4;
@@ -147,7 +152,7 @@ Exposed exposed_of(const TrainingJob& job, const Layout& l, double overlap, doub
 }
 
 // What is hidden, and leaves its domain, slows the products beside it by its share of contention.
-TEST(StepSums, contention_is_of_the_hidden_part) {
+TEST(StepSums, contention_slows_only_hidden_traffic) {
   const Layout l{.dp = 16, .sharding = catalog::Sharding::none};
   const TrainingJob job = summed_job(16, 64);
   const Flat machine;
@@ -166,7 +171,7 @@ TEST(StepSums, contention_is_of_the_hidden_part) {
 
 // Two chunks a stage: all but one chunk's share has the passes of as many microbatches as come in
 // turn, four stages or, where there are fewer, all of them.
-TEST(StepSums, chunks_hide_behind_the_microbatches_that_come_in_turn) {
+TEST(StepSums, interleaved_chunks_hide_gradient_traffic) {
   for (const int microbatches : {2, 4, 12}) {
     TrainingJob job = summed_job(16, 4 * microbatches);
     job.model.vocab = 64;
@@ -192,7 +197,7 @@ TEST(StepSums, chunks_hide_behind_the_microbatches_that_come_in_turn) {
 }
 
 // A first stage ten times as slow as the last is never idle.
-TEST(StepSums, a_stage_that_others_wait_for_has_no_bubble) {
+TEST(StepSums, slowest_stage_has_no_bubble) {
   const PipelineStages two{.first = {10, 10, 10}, .last = {1, 1, 1}, .count = 2};
   const PipelineTime t = pipeline_time(two, 4, 1, catalog::Schedule::one_f_one_b);
   EXPECT_DOUBLE_EQ(t.seconds, 120);
@@ -212,7 +217,7 @@ TEST(StepSums, a_stage_that_others_wait_for_has_no_bubble) {
 
 // Gradients of an earlier microbatch lie beside the activations of the next: with them backward is
 // the larger moment, without them the update is.
-TEST(StepSums, gradients_of_an_earlier_microbatch_count_in_backward) {
+TEST(StepSums, accumulated_gradients_count_in_backward) {
   TrainingJob job{.model = gpt(4, 1024, 16), .sequence = 512, .batch = 1, .gpus = 1};
   const FrameworkModel f{.gradient_bytes = 4, .lazy_gradients = true, .update_gradient_bytes = 4};
   const Layout l{.sharding = catalog::Sharding::none};
@@ -230,7 +235,7 @@ TEST(StepSums, gradients_of_an_earlier_microbatch_count_in_backward) {
 }
 
 // For every number of layers the limit that just holds it: that many are recomputed.
-TEST(StepSums, the_least_number_of_layers_that_fits_is_recomputed) {
+TEST(StepSums, fewest_layers_that_fit_are_recomputed) {
   TrainingJob job{.model = gpt(8, 256, 8), .sequence = 4096, .batch = 16, .gpus = 8};
   LayoutSpace space{.tp = {1},
                     .pp = {1},

@@ -5,6 +5,11 @@
 #include <numeric>
 
 #include "core/workload/model_math.h"
+#include "layers/training/costs.h"
+#include "layers/training/framework.h"
+#include "layers/training/layer_cost.h"
+#include "layers/training/layout.h"
+#include "layers/training/pipeline.h"
 #include "layers/training/test_support.h"
 
 namespace orrery::training {
@@ -24,7 +29,7 @@ double seconds(const TrainingJob& job, const Layout& l, const Roofline& r,
 
 const Layout kPublished{.tp = 8, .pp = 8, .vp = 3, .recompute = catalog::Recompute::selective};
 
-TEST(Step, EverySecondIsAttributed) {
+TEST(Step, every_second_is_attributed) {
   const TrainingJob job = job_of_gpt3();
   const FrameworkModel f{.step_overhead_s = 0.01, .straggler = 0.01, .tp_overlap = 0.3};
   StepScratch scratch;
@@ -38,7 +43,7 @@ TEST(Step, EverySecondIsAttributed) {
 }
 
 // Compute alone, no launch: the products of a step at the roofline's rate.
-TEST(Step, MatrixTimeAgreesWithTheClosedForm) {
+TEST(Step, matrix_time_agrees_with_the_closed_form) {
   TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 8, .gpus = 1};
   const Roofline r{.bandwidth = 1e30, .launch = 0};
   const Layout l{.microbatch = 8, .sharding = catalog::Sharding::none};
@@ -54,7 +59,7 @@ TEST(Step, MatrixTimeAgreesWithTheClosedForm) {
   EXPECT_NEAR(e.seconds * r.flops / (flops + extra), 1, 2e-3);
 }
 
-TEST(Step, FasterMachinesAndLessWorkNeverSlowIt) {
+TEST(Step, faster_machines_and_less_work_never_slow_it) {
   const TrainingJob job = job_of_gpt3();
   const Roofline base;
   const double t = seconds(job, kPublished, base);
@@ -86,7 +91,7 @@ TEST(Step, FasterMachinesAndLessWorkNeverSlowIt) {
   EXPECT_GE(seconds(job, full, base), t);
 }
 
-TEST(Step, GrowsLinearlyWithMicrobatchesPastTheBubble) {
+TEST(Step, grows_linearly_with_microbatches_past_the_bubble) {
   const Roofline r;
   const double t64 = seconds(job_of_gpt3(64, 64), kPublished, r);
   const double t128 = seconds(job_of_gpt3(64, 128), kPublished, r);
@@ -94,7 +99,7 @@ TEST(Step, GrowsLinearlyWithMicrobatchesPastTheBubble) {
   EXPECT_NEAR((t192 - t128) / (t128 - t64), 1, 1e-9);
 }
 
-TEST(Step, ExpertParallelismSendsWhatItMustAndForcedBalanceIsFaster) {
+TEST(Step, expert_parallelism_sends_what_it_must_and_forced_balance_is_faster) {
   TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 64, .gpus = 8};
   const Layout l{.dp = 8, .ep = 8};
   StepScratch scratch;
@@ -105,7 +110,7 @@ TEST(Step, ExpertParallelismSendsWhatItMustAndForcedBalanceIsFaster) {
   EXPECT_GT(estimate_step(job, l, {}, r.source(), scratch).seconds, even.seconds);
 }
 
-TEST(Step, LoraSkipsTheGradientsOfFrozenWeights) {
+TEST(Step, lora_skips_the_gradients_of_frozen_weights) {
   TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 16, .gpus = 8};
   const Layout l{.dp = 8, .microbatch = 2};
   const Roofline r;
@@ -116,7 +121,7 @@ TEST(Step, LoraSkipsTheGradientsOfFrozenWeights) {
   EXPECT_GT(lora, 0.55 * whole);
 }
 
-TEST(Step, HostLaunchIsAFloor) {
+TEST(Step, host_launch_is_a_floor) {
   const TrainingJob job{.model = gpt(12, 768, 12), .sequence = 1024, .batch = 1, .gpus = 1};
   const Layout l{.sharding = catalog::Sharding::none};
   const FrameworkModel slow{.host_launch_s = 1e-3};
@@ -125,7 +130,7 @@ TEST(Step, HostLaunchIsAFloor) {
   EXPECT_GT(e.part(StepPhase::host), 0.8 * e.seconds);
 }
 
-TEST(Layout, ThatDoesNotDivideIsRefusedWithAReason) {
+TEST(Layout, indivisible_layout_is_refused) {
   const TrainingJob job = job_of_gpt3();
   const struct {
     Layout layout;
@@ -148,7 +153,7 @@ TEST(Layout, ThatDoesNotDivideIsRefusedWithAReason) {
 }
 
 // What a graph holds takes no host time: the whole step none, the mixer's launches some.
-TEST(Step, AGraphTakesHostTimeAway) {
+TEST(Step, cuda_graph_removes_host_time) {
   TrainingJob job{.model = mixtral(), .sequence = 512, .batch = 8, .gpus = 8};
   const Layout l{.dp = 8, .ep = 8};
   const FrameworkModel f{.expert_host_s = 5e-3, .router_share = 0.3, .host_launch_s = 5e-4};
@@ -163,7 +168,7 @@ TEST(Step, AGraphTakesHostTimeAway) {
 }
 
 // Dispatch through the collective library sends every copy of a token; limited routing few.
-TEST(Step, DispatchersDifferInWhatCrossesTheNetwork) {
+TEST(Step, dispatchers_differ_in_what_crosses_the_network) {
   TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 32, .gpus = 32, .scaleup = 8};
   job.model.experts = 64;
   job.model.top_k = 8;
@@ -182,7 +187,7 @@ TEST(Step, DispatchersDifferInWhatCrossesTheNetwork) {
 
 // Gradients of a chunk travel while the next chunks run: of six chunks on eight stages little more
 // than one chunk's share is left, which a single chunk's stage has no other pass to hide behind.
-TEST(Step, ChunksHideOneAnothersGradients) {
+TEST(Step, chunks_hide_one_anothers_gradients) {
   const TrainingJob job = job_of_gpt3(1024, 256);
   const FrameworkModel f{.dp_overlap = 1};
   const Roofline r;
@@ -197,7 +202,7 @@ TEST(Step, ChunksHideOneAnothersGradients) {
 }
 
 // The slowest of many equal parts sets the pace; one alone waits for none.
-TEST(Step, StragglersGrowWithTheMachine) {
+TEST(Step, stragglers_grow_with_the_machine) {
   const FrameworkModel f{.straggler = 0.01};
   StepScratch scratch;
   const auto share = [&](int gpus) {
@@ -211,7 +216,7 @@ TEST(Step, StragglersGrowWithTheMachine) {
 }
 
 // Traffic that is hidden and leaves the domain slows what it hides behind; inside it does not.
-TEST(Step, HiddenGradientsSlowTheStepWhereTheyLeaveTheDomain) {
+TEST(Step, hidden_gradients_slow_the_step_where_they_leave_the_domain) {
   TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 256, .gpus = 16};
   StepScratch scratch;
   const Layout l{.dp = 16, .microbatch = 16};
@@ -228,7 +233,7 @@ TEST(Step, HiddenGradientsSlowTheStepWhereTheyLeaveTheDomain) {
 }
 
 // A pass of its own over all gradients, once a microbatch, where products do not add them.
-TEST(Step, GradientsThatAreAddedApartCostAPassAMicrobatch) {
+TEST(Step, gradients_that_are_added_apart_cost_a_pass_a_microbatch) {
   const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 8, .gpus = 1};
   const Layout l{.sharding = catalog::Sharding::none};
   const Roofline r;
@@ -239,7 +244,7 @@ TEST(Step, GradientsThatAreAddedApartCostAPassAMicrobatch) {
 }
 
 // Tensor-parallel ranks send a share each, also where all of them need the whole.
-TEST(Step, StagesSendEachActivationOnce) {
+TEST(Step, stages_send_each_activation_once) {
   TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 64, .gpus = 64};
   Layout l{.tp = 8, .pp = 8};
   StepScratch scratch;
@@ -258,7 +263,7 @@ TEST(Step, StagesSendEachActivationOnce) {
 
 // Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
 // where the network is slow, and no more so than a free network would make it.
-TEST(Step, HybridShardingStaysInsideTheNode) {
+TEST(Step, hybrid_sharding_stays_inside_the_node) {
   TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 64, .gpus = 64};
   const Layout l{.dp = 64, .sharding = catalog::Sharding::zero3};
   const Roofline slow{.nic = 5e9};
@@ -269,7 +274,7 @@ TEST(Step, HybridShardingStaysInsideTheNode) {
   EXPECT_GT(hybrid, seconds(job, l, Roofline{.nic = 5e12}));
 }
 
-TEST(Step, NamedModulesRepeatWhatTheyName) {
+TEST(Step, named_modules_repeat_what_they_name) {
   TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 8, .gpus = 8};
   Layout l{.dp = 8, .ep = 8};
   const double none = seconds(job, l, {});
@@ -283,7 +288,7 @@ TEST(Step, NamedModulesRepeatWhatTheyName) {
 }
 
 // A scan costs with the tokens, attention with their square.
-TEST(Step, AHybridGrowsSlowerWithTheSequence) {
+TEST(Step, hybrid_grows_slower_with_the_sequence) {
   TrainingJob job{.model = gpt(48, 4096, 32), .sequence = 8192, .batch = 4, .gpus = 1};
   const Layout l{.sharding = catalog::Sharding::none};
   const auto growth = [&] {
@@ -300,6 +305,134 @@ TEST(Step, AHybridGrowsSlowerWithTheSequence) {
   job.model.scan_state = 128;
   job.model.scan_groups = 8;
   EXPECT_LT(growth(), 0.8 * attention);
+}
+
+// Every product takes a second, attention ten, and a pass a nanosecond a byte; what the clock was
+// asked is kept.
+struct Asking {
+  mutable OpCost busy;
+  mutable double waiting = 0;
+  double clock = 1;
+
+  static OpCost kernel(const void*, const workload::Operation& op) {
+    if (std::holds_alternative<workload::Gemm>(op)) return {.seconds = 1, .clocked = 0.5};
+    if (std::holds_alternative<workload::Attention>(op)) return {.seconds = 10, .clocked = 4};
+    return {.seconds = 1e-9 * bytes_of(op).base()};
+  }
+  static double collective(const void*, const workload::CollectiveCall&) { return 0; }
+  static ClockAnswer answer(const void* at, const OpCost& busy, double waiting) {
+    const auto* self = static_cast<const Asking*>(at);
+    self->busy = busy;
+    self->waiting = waiting;
+    return {.clock = self->clock, .watts = 321};
+  }
+  StepEstimate step(const TrainingJob& job, const Layout& l, const FrameworkModel& f = {}) const {
+    StepScratch scratch;
+    EXPECT_EQ(refuse_layout(job, l), std::nullopt);
+    const CostSource source{
+        .context = this, .kernel = kernel, .collective = collective, .clock = answer};
+    return estimate_step(job, l, f, source, scratch);
+  }
+};
+
+TrainingJob dense_work() { return {.model = gpt(8, 64, 4), .sequence = 64, .batch = 8, .gpus = 2}; }
+
+// A layer of gpt has 4 products each way and of weights, and attention twice; the head three.
+TEST(Step, dense_model_work) {
+  const Asking a;
+  const FrameworkModel f{.update_traffic = 0};
+  const StepEstimate e = a.step(dense_work(), {.dp = 2}, f);
+  EXPECT_EQ(e.microbatches, 4);
+  EXPECT_NEAR(a.busy.clocked, 4 * (8 * (12 * 0.5 + 2 * 4.0) + 3 * 0.5), 1e-9);
+  EXPECT_EQ(e.watts, 321);
+  EXPECT_EQ(e.clock, 1);
+  EXPECT_NEAR(a.waiting, 0, 1e-9);
+  // On two stages each device does half of it.
+  const TrainingJob job = dense_work();
+  const StepEstimate piped = a.step(job, {.pp = 2}, f);
+  EXPECT_NEAR(a.busy.clocked, 8 / 2.0 * (8 * 14.0 + 1.5), 1e-9);
+  EXPECT_NEAR(a.waiting, piped.seconds - a.busy.seconds, 1e-9);
+  EXPECT_GT(a.waiting, 0);
+}
+
+// With experts: router and two grouped in the place of the MLP's two products. Three layers are
+// dense.
+TEST(Step, moe_layers_are_included) {
+  const Asking a;
+  TrainingJob job{.model = mixtral(), .sequence = 64, .batch = 8, .gpus = 2};
+  job.model.first_dense_layers = 3;
+  a.step(job, {.dp = 2}, {.update_traffic = 0});
+  EXPECT_NEAR(a.busy.clocked, 4 * (3 * (12 * 0.5 + 8) + 29 * (15 * 0.5 + 8) + 1.5), 1e-9);
+}
+
+TEST(Step, lower_clock_stretches_the_step) {
+  Asking a;
+  const FrameworkModel f{.update_traffic = 0};
+  const double full = a.step(dense_work(), {.dp = 2}, f).seconds;
+  const double clocked = a.busy.clocked;
+  a.clock = 0.5;
+  const StepEstimate e = a.step(dense_work(), {.dp = 2}, f);
+  EXPECT_NEAR(e.seconds, full + clocked, 1e-9);
+  EXPECT_EQ(e.clock, 0.5);
+}
+
+// Gradients that a pass of their own adds: read and written once a microbatch, all of a rank's.
+TEST(Step, accumulated_gradients_cover_dense_and_expert_parameters) {
+  const Asking a;
+  TrainingJob job{.model = mixtral(), .sequence = 64, .batch = 8, .gpus = 2};
+  const FrameworkModel plain{.update_traffic = 0};
+  const FrameworkModel adds{.update_traffic = 0, .accumulate_traffic = 12};
+  const workload::ParameterCount c = workload::count_parameters(job.model);
+  const double all = 32 * c.moe_layer(8) + 2 * c.embedding;
+  const StepEstimate before = a.step(job, {.dp = 2}, plain);
+  const double busy = a.busy.seconds;
+  const StepEstimate after = a.step(job, {.dp = 2}, adds);
+  EXPECT_NEAR(after.part(StepPhase::passes) - before.part(StepPhase::passes), 4 * 12e-9 * all,
+              1e-6 * all * 1e-9);
+  EXPECT_NEAR(a.busy.seconds - busy, 4 * 12e-9 * all, 1e-6 * all * 1e-9);
+  job.task = TrainingTask::lora;
+  const double frozen = a.step(job, {.dp = 2}, plain).seconds;
+  EXPECT_EQ(a.step(job, {.dp = 2}, adds).seconds, frozen) << "frozen weights have none";
+}
+
+// Of four stages: embedding and two layers, two layers, two layers, two layers and the head.
+TEST(Step, accumulated_gradients_of_every_stage) {
+  const Asking a;
+  TrainingJob job = dense_work();
+  job.gpus = 4;
+  job.model.tied_embeddings = false;
+  const FrameworkModel plain{.update_traffic = 0};
+  const FrameworkModel adds{.update_traffic = 0, .accumulate_traffic = 12};
+  const workload::ParameterCount c = workload::count_parameters(job.model);
+  a.step(job, {.pp = 4}, plain);
+  const double busy = a.busy.seconds;
+  const StepEstimate e = a.step(job, {.pp = 4}, adds);
+  const double all = 8 * c.dense_layer() + 2 * c.embedding;
+  EXPECT_NEAR(a.busy.seconds - busy, 8 / 4.0 * 12e-9 * all, 1e-12 * all);
+  const StepEstimate bare = a.step(job, {.pp = 4}, plain);
+  const auto more = [&](const StageTimes PipelineStages::* stage) {
+    return ((e.stages.*stage).wgrad - (bare.stages.*stage).wgrad) / 12e-9;
+  };
+  EXPECT_NEAR(more(&PipelineStages::first), 2 * c.dense_layer() + c.embedding, 1e-3);
+  EXPECT_NEAR(more(&PipelineStages::middle), 2 * c.dense_layer(), 1e-3);
+  EXPECT_NEAR(more(&PipelineStages::last), 2 * c.dense_layer() + c.embedding, 1e-3);
+}
+
+// The first stage's states: two layers and the embedding, of four replicas a quarter.
+TEST(Step, optimizer_time_is_the_first_stages) {
+  const Asking a;
+  TrainingJob job = dense_work();
+  job.gpus = 8;
+  job.model.tied_embeddings = false;
+  const workload::ParameterCount c = workload::count_parameters(job.model);
+  const double first = 4 * c.dense_layer() + c.embedding;
+  EXPECT_NEAR(a.step(job, {.pp = 2, .dp = 4}, {.update_traffic = 30}).part(StepPhase::optimizer),
+              30e-9 * first / 4, 1e-12);
+  EXPECT_NEAR(a.step(job, {.dp = 8}, {.update_traffic = 30}).part(StepPhase::optimizer),
+              30e-9 * (8 * c.dense_layer() + 2 * c.embedding) / 8, 1e-12);
+  EXPECT_NEAR(a.step(job, {.dp = 8, .sharding = catalog::Sharding::none}, {.update_traffic = 30})
+                  .part(StepPhase::optimizer),
+              30e-9 * (8 * c.dense_layer() + 2 * c.embedding), 1e-12);
 }
 
 }  // namespace

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "layers/training/calibration.h"
+#include "layers/training/pipeline.h"
+#include "layers/training/step.h"
 
 namespace orrery::training {
 namespace {
 
-TEST(Trace, BlocksOfAStageNeverOverlapAndEndWithTheClosedForm) {
+TEST(Trace, blocks_of_a_stage_never_overlap_and_end_with_the_closed_form) {
   const StageTimes t{1, 1, 1};
   const PipelineStages stages{t, t, t, 4};
   const auto blocks = schedule_blocks(stages, 16);
@@ -26,7 +32,7 @@ TEST(Trace, BlocksOfAStageNeverOverlapAndEndWithTheClosedForm) {
 
 // One forward one backward: stage s of p runs at most p - s forwards ahead of its backwards, so
 // that no more microbatches are in flight than memory was counted for.
-TEST(Trace, NoMoreIsInFlightThanTheScheduleHolds) {
+TEST(Trace, no_more_is_in_flight_than_the_schedule_holds) {
   const StageTimes t{1, 1, 1};
   for (const int microbatches : {2, 16}) {
     std::vector<int> ahead(4, 0), most(4, 0);
@@ -44,7 +50,7 @@ TEST(Trace, NoMoreIsInFlightThanTheScheduleHolds) {
 }
 
 // A backward is both of its passes, and begins where the stage below has ended its own.
-TEST(Trace, BlocksFollowWhatTheyNeed) {
+TEST(Trace, blocks_follow_what_they_need) {
   const auto blocks = schedule_blocks({{1, 2, 3}, {}, {4, 5, 6}, 2}, 1);
   ASSERT_EQ(blocks.size(), 4u);
   const auto same = [](const TraceBlock& b, int stage, bool backward, double start, double length) {
@@ -59,7 +65,7 @@ TEST(Trace, BlocksFollowWhatTheyNeed) {
   same(blocks[3], 0, true, 16, 5);
 }
 
-TEST(Trace, JsonHasOneEventABlockAndTheTail) {
+TEST(Trace, json_has_one_event_a_block_and_the_tail) {
   StepEstimate step;
   step.microbatches = 2;
   step.stages = {{1, 1, 1}, {}, {1, 1, 1}, 2};
@@ -85,6 +91,18 @@ TEST(Trace, JsonHasOneEventABlockAndTheTail) {
     EXPECT_EQ(parsed[i]["ts"], ends);
     EXPECT_EQ(parsed[i]["dur"], 5e5);
   }
+}
+
+TEST(Trace, timeline_draws_at_most_64_microbatches) {
+  StepEstimate step;
+  step.microbatches = 70;
+  step.seconds = 3;
+  step.stages = {.first = {0.01, 0.01, 0.01}, .count = 1};
+  const std::string text = step_trace_json(step, "t");
+  EXPECT_NE(text.find("\"microbatches\":70"), std::string::npos) << text.substr(text.size() - 200);
+  EXPECT_NE(text.find("\"microbatches_drawn\":64"), std::string::npos);
+  EXPECT_NE(text.find("forward 63"), std::string::npos);
+  EXPECT_EQ(text.find("forward 64"), std::string::npos);
 }
 
 }  // namespace
