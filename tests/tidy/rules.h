@@ -29,8 +29,8 @@ std::string to_text(const Complaints& complaints);
 // Room -> the rooms it may include, besides itself and base.
 using RoomTable = std::map<std::string, std::set<std::string>>;
 
-// The table of ARCHITECTURE.md, written once more by hand: the build must say the same.
-RoomTable architecture();
+// The table of rooms in ARCHITECTURE.md: the build must say the same.
+RoomTable rooms_of_page(std::string_view page);
 // The orrery_room(...) calls of src/CMakeLists.txt, with its set() and foreach() expanded.
 RoomTable rooms_of_build(std::string_view cmake_text);
 

@@ -56,7 +56,7 @@ class Fault:
         self.line = 0
 
     def room(self):
-        return self.file.split("/")[1]
+        return self.file.split("/")[2]
 
     def __str__(self):
         new = self.new if self.switch != "drop" else "(left out)"

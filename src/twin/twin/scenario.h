@@ -61,7 +61,7 @@ struct Scenario {
   std::vector<StreamPlan> streams;
   std::vector<SlicePlan> slices;
   Seconds horizon;
-  bool has_storage_run = false;  // saves take what depot/storage_run.h found
+  bool has_storage_run = false;  // saves take what twin/storage/storage_run.h found
 
   twin_storage::StorageWork storage_work() const { return {machine, trains, horizon}; }
 };
