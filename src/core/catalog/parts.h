@@ -84,7 +84,9 @@ struct Switch {
   std::string id;
   std::string vendor;
   std::string name;
-  std::string type;
+  std::string type;          // "Ethernet VOQ", as its maker says
+  std::string network;       // "infiniband", "ethernet" or "nvlink"
+  bool co_packaged = false;  // its optics sit beside the ASIC
   std::string asic;
   int ports = 0;
   BytesPerSecond port_rate;  // per direction

@@ -41,6 +41,7 @@ struct StorageCloudPrice {
   std::string id;
   std::string provider;
   std::string item;
+  std::string service;  // "object", "archive", "file", "requests" or "traffic"
   double usd = 0;
   std::string unit;  // "GB-month", "per 1000", "GB"
   std::string note;

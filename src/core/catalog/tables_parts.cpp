@@ -60,6 +60,8 @@ void read_row(RowReader& r, Switch& out) {
   out.vendor = r.str("vendor");
   out.name = r.str("name");
   out.type = r.str("type");
+  out.network = r.str("network");
+  out.co_packaged = r.integer("co_packaged") != 0;
   out.asic = r.str("asic");
   out.ports = r.integer("ports");
   out.port_rate = gbits_per_s(r.number("port_gbps"));

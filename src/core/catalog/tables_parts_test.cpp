@@ -226,6 +226,8 @@ TEST(TablesParts, switch_is_read) {
                                    {"vendor", "Acme"},
                                    {"name", "Acme switch"},
                                    {"type", "Ethernet"},
+                                   {"network", "ethernet"},
+                                   {"co_packaged", "0"},
                                    {"asic", "T9"},
                                    {"ports", "64"},
                                    {"port_gbps", "800"},

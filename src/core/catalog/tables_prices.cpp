@@ -30,6 +30,7 @@ void read_row(RowReader& r, StorageCloudPrice& out) {
   out.id = r.id();
   out.provider = r.str("provider");
   out.item = r.str("item");
+  out.service = r.str("service");
   out.usd = r.number("usd");
   out.unit = r.str("unit");
   out.note = r.str("note");

@@ -47,6 +47,7 @@ TEST(TablesPrices, discounts_and_storage_prices_are_read) {
   const auto s = good_row<StorageCloudPrice>({{"id", "x-1"},
                                               {"provider", "acme"},
                                               {"item", "standard"},
+                                              {"service", "object"},
                                               {"usd", "0.023"},
                                               {"unit", "GB-month"},
                                               {"note", "first 50 TB"}});

@@ -132,7 +132,7 @@ fabric::FabricSpec spec_of(const design::Network& wanted, const catalog::Switch*
   if (part && part->latency) spec.link_latency = *part->latency;
   spec.oversubscription = wanted.oversubscription;
   spec.tiers = terms.tiers;
-  spec.manager_ports = part && part->type.starts_with("InfiniBand") ? kManagerPorts : 0;
+  spec.manager_ports = part && part->network == "infiniband" ? kManagerPorts : 0;
   spec.torus = wanted.dimensions;
   return spec;
 }
@@ -196,13 +196,11 @@ int radix_at(const catalog::Switch& part, BytesPerSecond rate) {
   return static_cast<int>(part.ports * split);
 }
 
-bool is_co_packaged(const catalog::Switch* part) {
-  return part != nullptr && part->type.find("CPO") != std::string::npos;
-}
+bool is_co_packaged(const catalog::Switch* part) { return part != nullptr && part->co_packaged; }
 
 bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
   if (network.protocol) return *network.protocol == design::Protocol::roce;
-  return part != nullptr && part->type.starts_with("Ethernet") &&
+  return part != nullptr && part->network == "ethernet" &&
          network.topology != design::NamedTopology::none;
 }
 
@@ -269,7 +267,7 @@ Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Ca
   spec.radix = wanted.radix.value_or(radix_at(part, spec.link_rate));
   spec.oversubscription = wanted.oversubscription;
   if (part.latency) spec.link_latency = *part.latency;
-  if (part.type.starts_with("InfiniBand")) spec.manager_ports = kManagerPorts;
+  if (part.network == "infiniband") spec.manager_ports = kManagerPorts;
   spec.torus = wanted.torus;
   auto topology = make_topology(spec);
   if (!topology) return std::unexpected(std::move(topology.error()));

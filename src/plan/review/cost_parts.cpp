@@ -19,10 +19,10 @@ const catalog::StorageCloudPrice* rent_row(const design::StorageTier& tier,
   const catalog::StorageCloudPrice* found = nullptr;
   for (const catalog::StorageCloudPrice& p : catalog.storage_prices) {
     if (p.provider != tier.provider || p.unit != "GB-month") continue;
-    const bool file_service = p.item.find("Lustre") != std::string::npos;
+    const bool file_service = p.service == "file";
     const bool wants_file = tier.kind == design::TierKind::parallel_fs;
     if (file_service != wants_file) continue;
-    const bool archive = p.item.find("Glacier Flexible") != std::string::npos;
+    const bool archive = p.service == "archive";
     if (found == nullptr || (cold && archive)) found = &p;
   }
   return found;

@@ -215,7 +215,7 @@ void check_emerging(const review::Review& r, const Rule& rule, std::vector<Findi
     const bool ultra = n->wanted->protocol == design::Protocol::ultra_ethernet;
     const bool packaged = machine::is_co_packaged(n->switch_part);
     if (!ultra && !packaged) continue;
-    const bool infiniband = packaged && n->switch_part->type.starts_with("InfiniBand");
+    const bool infiniband = packaged && n->switch_part->network == "infiniband";
     const std::string_view id = ultra ? "uec-800" : infiniband ? "cpo-quantum-x" : "cpo-spectrum-x";
     Finding f = finding_at(r, rule, n->path + (ultra ? ".protocol" : ".switch"));
     f.what = fmt::format("The {} network is built of parts that are new: {}.", n->name,
