@@ -45,7 +45,7 @@ Answer answer_to(const std::string& text) {
   const auto design = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
   review::Review review = review::run_stages(design.value(), machine::known());
-  verdict::Verdict verdict = verdict_of(review, {.spends = false});
+  verdict::Verdict verdict = verdict::verdict_of(review, {.spends = false});
   return {std::move(review), std::move(verdict)};
 }
 

@@ -35,19 +35,19 @@ class CephPool : public testing::Test {
 
   // What a call says, or how it fails.
   template <class T>
-  static std::string fault(const Said<T>& said) {
+  static std::string fault(const drives::Said<T>& said) {
     return said ? "none" : said.error().what;
   }
   template <class T>
-  static PoolFault kind(const Said<T>& said) {
-    return said ? PoolFault{-1} : said.error().kind;
+  static drives::PoolFault kind(const drives::Said<T>& said) {
+    return said ? drives::PoolFault{-1} : said.error().kind;
   }
-  Said<void> append(const std::string& object, std::string_view bytes, bool fresh) {
+  drives::Said<void> append(const std::string& object, std::string_view bytes, bool fresh) {
     return pool->append(object, bytes, fresh)->wait();
   }
 
   SimulatedLibrados& ceph = library();
-  std::unique_ptr<Pool> pool = open_ceph_pool({.pool = "hot", .space = "store-1"});
+  std::unique_ptr<drives::Pool> pool = drives::open_ceph_pool({.pool = "hot", .space = "store-1"});
 };
 
 TEST_F(CephPool, ConnectsWithTheFirstCallAsThePlaceSays) {
@@ -70,11 +70,11 @@ TEST_F(CephPool, ConnectsWithTheFirstCallAsThePlaceSays) {
 }
 
 TEST_F(CephPool, TakesTheConfigurationUserAndKeyringThatItIsGiven) {
-  pool = open_ceph_pool({.pool = "hot",
-                         .space = "s",
-                         .conf = "/here/c.conf",
-                         .user = "client.me",
-                         .keyring = "/here/keys"});
+  pool = drives::open_ceph_pool({.pool = "hot",
+                                 .space = "s",
+                                 .conf = "/here/c.conf",
+                                 .user = "client.me",
+                                 .keyring = "/here/keys"});
   ASSERT_TRUE(pool->list());
   EXPECT_EQ(ceph.user, "client.me");
   EXPECT_EQ(ceph.conf, "/here/c.conf");
@@ -86,8 +86,8 @@ TEST_F(CephPool, ACallThatFindsAnotherConnectingIsSilentAtOnce) {
   ceph.connecting = [&] {
     const auto said = pool->size("a");
     heard = fault(said);
-    EXPECT_EQ(kind(said), PoolFault::silent);
-    EXPECT_EQ(kind(append("a", "x", true)), PoolFault::silent);
+    EXPECT_EQ(kind(said), drives::PoolFault::silent);
+    EXPECT_EQ(kind(append("a", "x", true)), drives::PoolFault::silent);
   };
   EXPECT_TRUE(pool->list());
   EXPECT_EQ(heard, "the cluster is being connected to");
@@ -97,12 +97,12 @@ TEST_F(CephPool, ACallThatFindsAnotherConnectingIsSilentAtOnce) {
 TEST_F(CephPool, ConnectsAgainAfterItCouldNot) {
   ceph.codes["connect"] = -ETIMEDOUT;
   EXPECT_EQ(fault(pool->list()), "cannot connect as client.orrery: Connection timed out");
-  EXPECT_EQ(kind(pool->list()), PoolFault::silent);
+  EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
   EXPECT_EQ(ceph.times["connect"], 2);
   EXPECT_EQ(ceph.held, 0) << "the connection is given back";
   for (const int code : {-ENOENT, -EINVAL}) {
     ceph.codes["connect"] = code;
-    EXPECT_EQ(kind(pool->list()), PoolFault::refused) << "no keyring, no such user";
+    EXPECT_EQ(kind(pool->list()), drives::PoolFault::refused) << "no keyring, no such user";
   }
   ceph.codes.clear();
   EXPECT_TRUE(pool->list());
@@ -111,18 +111,18 @@ TEST_F(CephPool, ConnectsAgainAfterItCouldNot) {
 TEST_F(CephPool, SaysWhichPartOfTheWayWasClosed) {
   ceph.codes["create2"] = -EINVAL;
   EXPECT_EQ(fault(pool->space()), "librados: Invalid argument");
-  EXPECT_EQ(kind(pool->space()), PoolFault::broken);
+  EXPECT_EQ(kind(pool->space()), drives::PoolFault::broken);
   ceph.codes = {{"conf_read_file", -ENOENT}};
   EXPECT_EQ(fault(pool->size("a")), "cannot read the configuration /etc/ceph/ceph.conf");
-  EXPECT_EQ(kind(pool->size("a")), PoolFault::refused);
+  EXPECT_EQ(kind(pool->size("a")), drives::PoolFault::refused);
   ceph.codes.clear();
   ceph.pool = "cold";
   EXPECT_EQ(fault(pool->remove("a")), "the pool hot: No such file or directory");
-  EXPECT_EQ(kind(pool->remove("a")), PoolFault::refused);
+  EXPECT_EQ(kind(pool->remove("a")), drives::PoolFault::refused);
   ceph.codes["ioctx_create"] = -ETIMEDOUT;
-  EXPECT_EQ(kind(pool->append_unit()), PoolFault::silent);
-  EXPECT_EQ(kind(pool->read("a", 0, 1)), PoolFault::silent);
-  EXPECT_EQ(kind(append("a", "x", true)), PoolFault::silent);
+  EXPECT_EQ(kind(pool->append_unit()), drives::PoolFault::silent);
+  EXPECT_EQ(kind(pool->read("a", 0, 1)), drives::PoolFault::silent);
+  EXPECT_EQ(kind(append("a", "x", true)), drives::PoolFault::silent);
 }
 
 TEST_F(CephPool, MakesAppendsReadsMeasuresListsAndRemoves) {
@@ -144,13 +144,13 @@ TEST_F(CephPool, MakesAppendsReadsMeasuresListsAndRemoves) {
 TEST_F(CephPool, AnAppendSaysWhereItFailed) {
   ASSERT_TRUE(append("a", "x", true));
   EXPECT_EQ(fault(append("a", "y", true)), "cannot append to a: File exists");
-  EXPECT_EQ(kind(append("a", "y", true)), PoolFault::taken);
-  EXPECT_EQ(kind(append("b", "y", false)), PoolFault::absent);
+  EXPECT_EQ(kind(append("a", "y", true)), drives::PoolFault::taken);
+  EXPECT_EQ(kind(append("b", "y", false)), drives::PoolFault::absent);
   ceph.codes["complete"] = -ENOSPC;
-  EXPECT_EQ(kind(append("a", "y", false)), PoolFault::full);
+  EXPECT_EQ(kind(append("a", "y", false)), drives::PoolFault::full);
   ceph.times["wait"] = 0;
   ceph.codes = {{"operate", -ESHUTDOWN}};
-  EXPECT_EQ(kind(append("a", "y", false)), PoolFault::silent);
+  EXPECT_EQ(kind(append("a", "y", false)), drives::PoolFault::silent);
   ceph.codes = {{"create_completion", -ENOMEM}};
   EXPECT_EQ(fault(append("a", "y", false)), "cannot append to a: Cannot allocate memory");
   EXPECT_EQ(ceph.times["wait"], 0) << "what was not sent is not waited for";
@@ -168,13 +168,13 @@ TEST_F(CephPool, AnAppendIsOnItsWayBeforeItIsWaitedFor) {
 }
 
 TEST_F(CephPool, EveryCodeIsAFaultOfThePort) {
-  const std::pair<int, PoolFault> codes[] = {
-      {ENOENT, PoolFault::absent},      {EEXIST, PoolFault::taken},
-      {ENOSPC, PoolFault::full},        {EDQUOT, PoolFault::full},
-      {EPERM, PoolFault::refused},      {EACCES, PoolFault::refused},
-      {EOPNOTSUPP, PoolFault::refused}, {ETIMEDOUT, PoolFault::silent},
-      {ENOTCONN, PoolFault::silent},    {ESHUTDOWN, PoolFault::silent},
-      {EIO, PoolFault::broken},         {EINVAL, PoolFault::broken}};
+  const std::pair<int, drives::PoolFault> codes[] = {
+      {ENOENT, drives::PoolFault::absent},      {EEXIST, drives::PoolFault::taken},
+      {ENOSPC, drives::PoolFault::full},        {EDQUOT, drives::PoolFault::full},
+      {EPERM, drives::PoolFault::refused},      {EACCES, drives::PoolFault::refused},
+      {EOPNOTSUPP, drives::PoolFault::refused}, {ETIMEDOUT, drives::PoolFault::silent},
+      {ENOTCONN, drives::PoolFault::silent},    {ESHUTDOWN, drives::PoolFault::silent},
+      {EIO, drives::PoolFault::broken},         {EINVAL, drives::PoolFault::broken}};
   for (const auto& [code, fault_of_it] : codes) {
     ceph.codes = {{"read", -code},
                   {"stat", -code},
@@ -201,7 +201,7 @@ TEST_F(CephPool, AListThatBreaksOffIsNoList) {
   ceph.codes["list_end"] = -EIO;
   EXPECT_EQ(fault(pool->list()), "cannot list the pool hot: Input/output error");
   ceph.codes["list_end"] = -ETIMEDOUT;
-  EXPECT_EQ(kind(pool->list()), PoolFault::silent);
+  EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
 }
 
 // A pool of copies has none of its own: a disk's block then.
@@ -227,7 +227,7 @@ TEST_F(CephPool, SpaceIsNothingWhereTheMonitorsHaveNotCounted) {
   for (const char* answer : {"not json", "{}", R"({"pools":[]})", R"({"pools":[{"name":"hot"}]})",
                              R"({"pools":[{"name":"cold","stats":{"max_avail":2}}]})"}) {
     ceph.answer = answer;
-    pool = open_ceph_pool({.pool = "hot", .space = "s"});
+    pool = drives::open_ceph_pool({.pool = "hot", .space = "s"});
     const auto space = pool->space();
     ASSERT_TRUE(space) << answer;
     EXPECT_EQ(space->total_bytes + space->free_bytes, 0U) << answer;
@@ -244,13 +244,14 @@ TEST_F(CephPool, SpaceIsAskedAgainAfterAFault) {
 
 TEST(PoolPlace, IsReadOrRefusedInASentence) {
   const auto why = [](const std::string& text) {
-    const auto place = pool_place_of(text);
+    const auto place = drives::pool_place_of(text);
     return place ? "none" : place.error()[0].what;
   };
-  EXPECT_EQ(pool_place_of("rados:a.b-c/N_9").value(), (PoolPlace{.pool = "a.b-c", .space = "N_9"}));
-  EXPECT_EQ(
-      pool_place_of("rados:p/n?user=me&conf=/c&keyring=/k").value(),
-      (PoolPlace{.pool = "p", .space = "n", .conf = "/c", .user = "client.me", .keyring = "/k"}));
+  EXPECT_EQ(drives::pool_place_of("rados:a.b-c/N_9").value(),
+            (drives::PoolPlace{.pool = "a.b-c", .space = "N_9"}));
+  EXPECT_EQ(drives::pool_place_of("rados:p/n?user=me&conf=/c&keyring=/k").value(),
+            (drives::PoolPlace{
+                .pool = "p", .space = "n", .conf = "/c", .user = "client.me", .keyring = "/k"}));
   EXPECT_EQ(why("rados:p"), "this is no namespace of a RADOS pool");
   EXPECT_EQ(why("s3:p/n"), "this is no namespace of a RADOS pool");
   for (const char* odd : {"rados:/n", "rados:p/", "rados:p/n/m", "rados:p q/n", "rados:p/n@"}) {
@@ -260,7 +261,7 @@ TEST(PoolPlace, IsReadOrRefusedInASentence) {
     EXPECT_EQ(why(std::string("rados:p/n?") + word),
               "'" + std::string(word) + "' is not understood");
   }
-  EXPECT_EQ(pool_place_of("rados:p").error()[0].fix,
+  EXPECT_EQ(drives::pool_place_of("rados:p").error()[0].fix,
             "write rados:POOL/NAMESPACE[?conf=FILE][&user=NAME][&keyring=FILE]");
 }
 

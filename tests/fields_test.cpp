@@ -68,7 +68,7 @@ void add_files(Signals& s, const std::string& target, const Result<emit::Emitted
 Signals signals_of(const design::Design& design) {
   Signals s;
   const review::Review review = review::run_stages(design, machine::known());
-  const verdict::Verdict verdict = verdict_of(review, {.spends = false, .insist = false});
+  const verdict::Verdict verdict = verdict::verdict_of(review, {.spends = false, .insist = false});
   for (const figures::Section& section : verdict.sections) {
     for (const figures::Figure& f : section.figures) {
       s.figures[f.id()] += f.estimate.value;

@@ -65,7 +65,7 @@ std::vector<rules::Finding> findings_of(std::string_view text) {
   const auto design = design_text::read_design(text, machine::known().catalog(), files());
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
   if (!design) return {};
-  return check_rules(review::run_stages(*design, machine::known()));
+  return rules::check_rules(review::run_stages(*design, machine::known()));
 }
 
 // As one click does it: in the author's own text, which keeps its form.

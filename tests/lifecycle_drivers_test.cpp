@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "layers/storage/lifecycle_driver.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/upkeep/check.h"
 #include "live/upkeep/mend.h"

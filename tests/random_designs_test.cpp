@@ -36,7 +36,7 @@ Drawn draw_and_check(int designs) {
   for (int seed = 1; drawn.accepted < designs && seed <= 2 * designs && shown < 10; ++seed) {
     ++drawn.drawn;
     RandomDesign random(static_cast<std::uint64_t>(seed), models.catalog());
-    const std::string text = write_design(random.draw());
+    const std::string text = design_text::write_design(random.draw());
     const auto design =
         design_text::read_design(text, models.catalog(), {.read_file = random_file});
     if (!design) {
@@ -46,8 +46,8 @@ Drawn draw_and_check(int designs) {
     ++drawn.accepted;
     for (const auto& [what, n] : random.uses()) drawn.uses[what] += n;
     const review::Review review = review::run_stages(*design, models);
-    const auto broken =
-        broken_invariants(review, verdict_of(review, {.spends = seed % 8 == 0, .insist = false}));
+    const auto broken = broken_invariants(
+        review, verdict::verdict_of(review, {.spends = seed % 8 == 0, .insist = false}));
     if (broken.empty()) continue;
     ++shown;
     ADD_FAILURE() << "seed " << seed << ": " << broken.front() << " (of " << broken.size() << ")\n"
@@ -62,7 +62,7 @@ TEST(Templates, keep_every_invariant) {
     ASSERT_TRUE(design) << t.name;
     const review::Review review = review::run_stages(*design, machine::known());
     for (const std::string& broken :
-         broken_invariants(review, verdict_of(review, {.insist = false}))) {
+         broken_invariants(review, verdict::verdict_of(review, {.insist = false}))) {
       ADD_FAILURE() << t.name << ": " << broken;
     }
   }

@@ -33,7 +33,7 @@ review::Review review_of(const std::string& name, const Changes& changes) {
 }
 
 bool finds(const review::Review& review, std::string_view rule) {
-  const verdict::Verdict verdict = verdict_of(review, {.spends = false});
+  const verdict::Verdict verdict = verdict::verdict_of(review, {.spends = false});
   return std::ranges::any_of(verdict.findings,
                              [&](const rules::Finding& f) { return f.rule == rule; });
 }

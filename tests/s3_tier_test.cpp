@@ -10,6 +10,7 @@
 #include "layers/storage/lifecycle_driver.h"
 #include "live/drives/s3_drive.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/store/storage_class.h"
 #include "live/upkeep/check.h"
@@ -25,7 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-const DriveMark kMark{"0123456789abcdef", "cold-0"};
+const drives::DriveMark kMark{"0123456789abcdef", "cold-0"};
 
 class S3TierTest : public testing::Test {
  protected:
@@ -38,18 +39,21 @@ class S3TierTest : public testing::Test {
   }
   ~S3TierTest() override { std::filesystem::remove_all(spool); }
 
-  S3Place place() const { return {remote.endpoint(), "bucket", "tier/"}; }
-  Result<std::unique_ptr<Drive>> open_drive(bool make, const DriveMark& mark = kMark) {
+  drives::S3Place place() const { return {remote.endpoint(), "bucket", "tier/"}; }
+  Result<std::unique_ptr<drives::Drive>> open_drive(bool make,
+                                                    const drives::DriveMark& mark = kMark) {
     return open_s3_drive(place(), mark, access, spool, make);
   }
-  static Outcome<void> write(Drive& drive, const std::string& name, const std::string& bytes) {
+  static drives::Outcome<void> write(drives::Drive& drive, const std::string& name,
+                                     const std::string& bytes) {
     auto file = drive.create(name);
     if (!file) return std::unexpected(file.error());
     const std::string_view pieces[] = {bytes};
     if (auto done = (*file)->append(pieces); !done) return done;
     return (*file)->sync();
   }
-  static Outcome<std::string> read(Drive& drive, const std::string& name, std::size_t most) {
+  static drives::Outcome<std::string> read(drives::Drive& drive, const std::string& name,
+                                           std::size_t most) {
     auto file = drive.open(name);
     if (!file) return std::unexpected(file.error());
     std::string bytes(most, '\0');
@@ -60,20 +64,20 @@ class S3TierTest : public testing::Test {
 
   S3FaultServer remote;
   std::string spool;
-  S3Access access;
+  drives::S3Access access;
 };
 
 TEST(S3Place, is_read_and_what_is_wrong_is_said) {
-  const auto place = s3_place_of("s3+https://host:9000/pail/some/where?region=eu-west-1");
+  const auto place = drives::s3_place_of("s3+https://host:9000/pail/some/where?region=eu-west-1");
   ASSERT_TRUE(place);
   EXPECT_EQ(place->endpoint, "https://host:9000");
   EXPECT_EQ(place->bucket, "pail");
   EXPECT_EQ(place->prefix, "some/where/");
   EXPECT_EQ(place->region, "eu-west-1");
-  EXPECT_EQ(s3_place_of("s3+http://host/pail")->prefix, "");
+  EXPECT_EQ(drives::s3_place_of("s3+http://host/pail")->prefix, "");
   for (const char* bad : {"s3+http://host", "s3+ftp://host/pail", "s3+http://host/P",
                           "s3+http://host/pail?zone=a", "s3+http://host/pail?region=", "s3+"}) {
-    EXPECT_FALSE(s3_place_of(bad)) << bad;
+    EXPECT_FALSE(drives::s3_place_of(bad)) << bad;
   }
 }
 
@@ -91,10 +95,10 @@ TEST_F(S3TierTest, keeps_the_promises_of_a_drive) {
   ASSERT_TRUE(begun);
   const std::string_view pieces[] = {"half"};
   ASSERT_TRUE((*begun)->append(pieces));
-  EXPECT_EQ((*drive)->open("c.00.0").error().kind, PortFault::missing);
+  EXPECT_EQ((*drive)->open("c.00.0").error().kind, drives::PortFault::missing);
   ASSERT_TRUE((*drive)->remove("a.00.0"));
   ASSERT_TRUE((*drive)->remove("a.00.0"));
-  EXPECT_EQ((*drive)->open("a.00.0").error().kind, PortFault::missing);
+  EXPECT_EQ((*drive)->open("a.00.0").error().kind, drives::PortFault::missing);
   EXPECT_TRUE(open_drive(false));
   EXPECT_FALSE(open_drive(false, {"another", "cold-0"}));
   EXPECT_FALSE(open_drive(true, {"another", "cold-0"}));
@@ -107,7 +111,7 @@ TEST_F(S3TierTest, large_files_go_in_parts_and_leave_none_where_one_fails) {
   remote.inject(StoreFault::internal_error, 2, "PUT");
   const auto failed = write(**drive, "p.00.0", large);
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().kind, PortFault::busy);
+  EXPECT_EQ(failed.error().kind, drives::PortFault::busy);
   EXPECT_EQ(remote.open_uploads(), 0u);
   EXPECT_FALSE(remote.object("tier/p.00.0"));
   ASSERT_TRUE(write(**drive, "p.00.0", large));
@@ -120,10 +124,10 @@ TEST_F(S3TierTest, a_store_that_fails_is_busy_and_not_damaged) {
   ASSERT_TRUE(write(**drive, "a.00.0", "some bytes"));
   for (const StoreFault kind : {StoreFault::internal_error, StoreFault::slow_down}) {
     remote.inject(kind, 2);
-    EXPECT_EQ(read(**drive, "a.00.0", 10).error().kind, PortFault::busy);
+    EXPECT_EQ(read(**drive, "a.00.0", 10).error().kind, drives::PortFault::busy);
     EXPECT_EQ(read(**drive, "a.00.0", 10), "some bytes");  // the next call gets through
     remote.inject(kind, 2);
-    EXPECT_EQ(write(**drive, "b.00.0", "x").error().kind, PortFault::busy);
+    EXPECT_EQ(write(**drive, "b.00.0", "x").error().kind, drives::PortFault::busy);
   }
   // One failure is mended by asking again.
   remote.inject(StoreFault::reset_body, 1, "GET");
@@ -132,11 +136,11 @@ TEST_F(S3TierTest, a_store_that_fails_is_busy_and_not_damaged) {
   remote.inject(StoreFault::drop_before, 4);  // a kept connection that is cut is made anew once
   const auto cut = read(**drive, "a.00.0", 10);
   ASSERT_FALSE(cut);
-  EXPECT_EQ(cut.error().kind, PortFault::busy);
+  EXPECT_EQ(cut.error().kind, drives::PortFault::busy);
   const int asked = remote.requests();
   const auto at_once = read(**drive, "a.00.0", 10);
   ASSERT_FALSE(at_once);
-  EXPECT_EQ(at_once.error().kind, PortFault::busy);
+  EXPECT_EQ(at_once.error().kind, drives::PortFault::busy);
   EXPECT_EQ(remote.requests(), asked);
   auto again = read(**drive, "a.00.0", 10);
   for (int i = 0; i < 100 && !again; ++i) {
@@ -182,14 +186,14 @@ class MovingTest : public S3TierTest {
     ASSERT_TRUE(writer.append(bytes));
     const auto blob = writer.finish();
     ASSERT_TRUE(blob);
-    Version fresh{.size = bytes.size(), .etag = to_hex(s3::md5(bytes))};
+    rows::Version fresh{.size = bytes.size(), .etag = to_hex(s3::md5(bytes))};
     fresh.extents = {{blob->id, bytes.size(), fresh.etag, ""}};
     ASSERT_TRUE(store->put("pail", "a", fresh, {*blob}));
   }
   void run(int rounds) {
-    TierPlaces places(*store, {.day_ms = 1000});
+    upkeep::TierPlaces places(*store, {.day_ms = 1000});
     storage::LifecycleDriver driver(places, [](const auto&) -> Result<void> { return {}; },
-                                    {.places = places_of(store->setting().tiers)}, {});
+                                    {.places = upkeep::places_of(store->setting().tiers)}, {});
     for (int i = 0; i < rounds; ++i) {
       ASSERT_TRUE(driver.tick());
       now += 60'000;
@@ -197,7 +201,7 @@ class MovingTest : public S3TierTest {
   }
   std::string get() {
     auto object = store->open_object("pail", "a", std::nullopt,
-                                     [](const Version&) -> Answer<void> { return {}; });
+                                     [](const rows::Version&) -> Answer<void> { return {}; });
     if (!object) return object.error().code;
     std::string got(object->version.size, ' ');
     const auto done = object->reader->read(0, got);
@@ -206,12 +210,12 @@ class MovingTest : public S3TierTest {
   std::string tier() { return tier_of(*store->find("pail", "a", std::nullopt)); }
 
   const std::string bytes = std::string(200'000, 'm') + "end";
-  MemoryMetadata metadata;
-  SimulatedDrive hot;
-  std::unique_ptr<Drive> cold;
+  rows::MemoryMetadata metadata;
+  drives::SimulatedDrive hot;
+  std::unique_ptr<drives::Drive> cold;
   DriveSet set;
   std::unique_ptr<Store> store;
-  TimeMs now = 1'700'000'000'000;
+  rows::TimeMs now = 1'700'000'000'000;
 };
 
 TEST_F(MovingTest, an_object_moves_there_is_read_from_there_and_checked) {
@@ -221,13 +225,13 @@ TEST_F(MovingTest, an_object_moves_there_is_read_from_there_and_checked) {
   EXPECT_TRUE(hot.files().empty());
   EXPECT_EQ(remote.objects(), 2u);  // the mark and the shard
   EXPECT_EQ(get(), bytes);
-  EXPECT_TRUE(check_store(*store, true)->clean());
+  EXPECT_TRUE(upkeep::check_store(*store, true)->clean());
   // Silent, it is neither lost nor damaged.
   remote.inject(StoreFault::internal_error, 100);
   EXPECT_EQ(get(), "SlowDown");
-  const auto check = check_store(*store, true);
+  const auto check = upkeep::check_store(*store, true);
   EXPECT_FALSE(check);  // its files cannot be listed
-  Scrubber scrubber(*store);
+  upkeep::Scrubber scrubber(*store);
   ASSERT_TRUE(scrubber.step(1 << 30));
   EXPECT_EQ(scrubber.counts().damaged, 0u);
   EXPECT_EQ(scrubber.counts().lost, 0u);

@@ -27,17 +27,17 @@ double number(const Settings& s, const std::string& name, double otherwise) {
   return at == s.end() ? otherwise : std::stod(at->second);
 }
 
-EnginePolicy policy_from(EngineKind kind, const Settings& s) {
+engines::EnginePolicy policy_from(engines::EngineKind kind, const Settings& s) {
   const auto whole = [&](const char* name, int otherwise) {
     return static_cast<int>(number(s, name, otherwise));
   };
-  EnginePolicy p;
+  engines::EnginePolicy p;
   p.kind = kind;
   p.token_budget = whole("budget", 8192);
   p.max_sequences = whole("seqs", 16);
   p.blocks = whole("blocks", 10000);
-  p.block_tokens = whole("block", kind == EngineKind::sglang ? 1 : 16);
-  p.chunked_prefill = whole("chunk", kind == EngineKind::tensorrt_llm ? 0 : 1) == 1;
+  p.block_tokens = whole("block", kind == engines::EngineKind::sglang ? 1 : 16);
+  p.chunked_prefill = whole("chunk", kind == engines::EngineKind::tensorrt_llm ? 0 : 1) == 1;
   p.long_prompt = whole("long", 0);
   p.by_priority = whole("prio", 0) == 1;
   p.whole_prompt_fits = whole("fit", 1) == 1;
@@ -59,7 +59,8 @@ class Situation {
     if (first == "engine") {
       std::string kind;
       words >> kind;
-      scheduler_ = make_scheduler(policy_from(*from_word<EngineKind>(kind), settings_of(words)));
+      scheduler_ =
+          make_scheduler(policy_from(*from_word<engines::EngineKind>(kind), settings_of(words)));
     } else if (first == "at") {
       int step = 0;
       words >> step;
@@ -82,9 +83,9 @@ class Situation {
   }
 
   std::string decision() {
-    const Batch& batch = scheduler_->plan();
+    const engines::Batch& batch = scheduler_->plan();
     std::string text;
-    for (const BatchItem& item : batch.items) {
+    for (const engines::BatchItem& item : batch.items) {
       text += (text.empty() ? "" : " ") + names_[item.id] + ":" + std::to_string(item.tokens);
     }
     if (!batch.preempted.empty()) text += " |";
@@ -101,7 +102,7 @@ class Situation {
     ++step_;
   }
 
-  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<engines::Scheduler> scheduler_;
   std::multimap<int, Settings> arrivals_;
   std::map<int, std::string> names_;
   int step_ = 0;

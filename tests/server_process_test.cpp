@@ -186,13 +186,8 @@ TEST(Serve, two_servers_do_not_share_a_state_file) {
 TEST(Serve, streams_the_progress_of_a_job) {
   Server server(":memory:");
   ASSERT_EQ(server.ask("POST", "/api/v1/jobs", kLongSearch).status, 202);
-  HttpClient watcher(server.port, server.token);
-  std::thread cancels([&] {
-    std::this_thread::sleep_for(700ms);
-    server.ask("DELETE", "/api/v1/jobs/1");
-  });
-  const HttpAnswer events = watcher.ask("GET", "/api/v1/jobs/1/events");
-  cancels.join();
+  // The stream ends with the job. Cancelling after a fixed time would remove a job that is done.
+  const HttpAnswer events = server.ask("GET", "/api/v1/jobs/1/events");
   EXPECT_THAT(events.head, HasSubstr("Content-Type: text/event-stream"));
   EXPECT_THAT(events.body, HasSubstr("event: progress\ndata: {"));
   EXPECT_THAT(events.body, HasSubstr("event: done\ndata: {"));

@@ -204,10 +204,11 @@ std::expected<void, std::string> Cluster::write_files(const ClusterOptions& opti
                                .munge_socket = dir_ + "/munge.sock",
                                .controller_port = port_,
                                .cloud = options.cloud};
-  const auto files = emit::emit_slurm(
-      review,
-      {.design = design->name, .version = design->version, .digest = design_digest(*design)},
-      {.conf_dir = dir_ + "/conf", .trial = trial});
+  const auto files = emit::emit_slurm(review,
+                                      {.design = design->name,
+                                       .version = design->version,
+                                       .digest = design_text::design_digest(*design)},
+                                      {.conf_dir = dir_ + "/conf", .trial = trial});
   if (!files) return std::unexpected(to_text(files.error()));
   for (const emit::EmittedFile& f : *files) {
     const std::string path = dir_ + "/conf/" + f.path;

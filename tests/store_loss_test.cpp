@@ -24,7 +24,7 @@
 #include "live/upkeep/store_folder.h"
 #include "live/upkeep/sweep.h"
 
-namespace orrery::store {
+namespace orrery::upkeep {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,18 +62,19 @@ class Started {
       return;
     }
     folder_ = std::move(*opened);
-    StoreSetting setting{.metadata = *folder_.metadata,
-                         .drives = folder_.drive_set(),
-                         .tiers = folder_.tiers,
-                         .now_ms = [this] { return now_ms_ += 1000; },
-                         .random_bytes = [this](std::size_t n) { return bytes_of(random_, n); }};
+    store::StoreSetting setting{
+        .metadata = *folder_.metadata,
+        .drives = folder_.drive_set(),
+        .tiers = folder_.tiers,
+        .now_ms = [this] { return now_ms_ += 1000; },
+        .random_bytes = [this](std::size_t n) { return bytes_of(random_, n); }};
     setting.tiers.front().held_bytes_max = 8 << 10;
     setting.run_after = folder_.run_after;
     setting.agrees = [this] {
-      const auto facts = facts_of(*folder_.metadata);
+      const auto facts = store::facts_of(*folder_.metadata);
       return facts && folder_.witnesses->agrees(*facts);
     };
-    store = std::make_unique<Store>(std::move(setting));
+    store = std::make_unique<store::Store>(std::move(setting));
     auto good = store->measure();
     if (good) good = store->open();
     if (!good) {
@@ -108,16 +109,16 @@ class Started {
     (void)tend_aside(*store);
   }
 
-  Blob written(const std::string& bytes) {
-    BlobWriter writer = store->writer("hot");
+  rows::Blob written(const std::string& bytes) {
+    store::BlobWriter writer = store->writer("hot");
     EXPECT_TRUE(writer.append(bytes));
     auto blob = writer.finish();
     EXPECT_TRUE(blob);
-    return blob ? *blob : Blob{};
+    return blob ? *blob : rows::Blob{};
   }
   Kept put(const std::string& bucket, const std::string& key, const std::string& bytes) {
-    const Blob blob = written(bytes);
-    Version version{.size = bytes.size(), .etag = "e"};
+    const rows::Blob blob = written(bytes);
+    rows::Version version{.size = bytes.size(), .etag = "e"};
     version.extents = {{blob.id, bytes.size(), to_hex(s3::md5(bytes)), ""}};
     const auto done = store->put(bucket, key, version, {blob});
     EXPECT_TRUE(done);
@@ -125,25 +126,26 @@ class Started {
   }
   // "right", "wrong", "not there", or the code and the reason.
   std::string read(const Kept& kept) {
-    const auto object = store->open_object(kept.bucket, kept.key, kept.version,
-                                           [](const Version&) -> Answer<void> { return {}; });
+    const auto object =
+        store->open_object(kept.bucket, kept.key, kept.version,
+                           [](const rows::Version&) -> store::Answer<void> { return {}; });
     if (!object) {
-      const Refused& why = object.error();
+      const store::Refused& why = object.error();
       return why.code.starts_with("NoSuch") ? "not there" : why.code + ' ' + why.message;
     }
     std::string bytes(kept.bytes.size(), '\0');
     const auto got = object->reader->read(0, bytes);
-    if (!got) return refusal_of(got.error()).code + ' ' + got.error().what;
+    if (!got) return store::refusal_of(got.error()).code + ' ' + got.error().what;
     return object->version.size == bytes.size() && bytes == kept.bytes ? "right" : "wrong";
   }
 
-  std::unique_ptr<Store> store;
+  std::unique_ptr<store::Store> store;
   std::optional<Diagnostic> refusal;
   bool dies = false;
 
  private:
   OpenedFolder folder_;
-  TimeMs now_ms_ = 1'700'000'000'000;
+  rows::TimeMs now_ms_ = 1'700'000'000'000;
   std::mt19937 random_{std::random_device{}()};
 };
 
@@ -153,7 +155,7 @@ Files files_below(const std::string& folder) {
   Files files;
   for (const auto& at : fs::recursive_directory_iterator(folder)) {
     if (at.is_regular_file())
-      files[fs::relative(at.path(), folder).string()] = *read_file(at.path().string());
+      files[fs::relative(at.path(), folder).string()] = *drives::read_file(at.path().string());
   }
   return files;
 }
@@ -176,7 +178,7 @@ class StoreLoss : public testing::TestWithParam<Layout> {
       ASSERT_TRUE(started.store) << started.refusal->what;
       if (run == 0) {
         ASSERT_TRUE(started.store->make_bucket(
-            {.name = "many", .owner = "main", .versioning = Versioning::on}));
+            {.name = "many", .owner = "main", .versioning = rows::Versioning::on}));
         ASSERT_TRUE(started.store->make_bucket({.name = "one", .owner = "main"}));
       }
       for (std::size_t i = 0; i < 8; ++i) {
@@ -390,4 +392,4 @@ INSTANTIATE_TEST_SUITE_P(layouts, StoreLoss,
                          });
 
 }  // namespace
-}  // namespace orrery::store
+}  // namespace orrery::upkeep

@@ -59,7 +59,7 @@ TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
   const std::string once = report::json_of(verdict::verdict_of(design, machine::known()));
   EXPECT_EQ(once, report::json_of(verdict::verdict_of(design, machine::known())));
   // And from its canonical text; only places differ, which a passing design hardly shows.
-  const design::Design again = read_text(write_design(design), "again");
+  const design::Design again = read_text(design_text::write_design(design), "again");
   EXPECT_EQ(review::run_stages(again, machine::known()).cost.annual.base(),
             review::run_stages(design, machine::known()).cost.annual.base());
 }

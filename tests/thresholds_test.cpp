@@ -29,7 +29,8 @@ std::string with(std::string text, const std::string& path, const std::string& v
 verdict::Verdict verdict_on(const std::string& text) {
   const auto design = design_text::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
-  return verdict_of(review::run_stages(design.value(), machine::known()), {.spends = false});
+  return verdict::verdict_of(review::run_stages(design.value(), machine::known()),
+                             {.spends = false});
 }
 
 bool finds(const std::string& text, std::string_view rule) {

@@ -28,6 +28,7 @@
 #include "core/base/text.h"
 #include "layers/storage/lifecycle_driver.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway.h"
@@ -330,7 +331,7 @@ struct Drawn {
   }
 };
 
-void add_tenants(MemoryMetadata& metadata) {
+void add_tenants(rows::MemoryMetadata& metadata) {
   for (const char* key : {"AK", "OTHER"}) {
     const std::string id = std::string_view(key) == "AK" ? "me" : "other";
     must(metadata
@@ -364,7 +365,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string_view words;
   if (text.starts_with("# ")) words = cut(text, "\n");
-  MemoryMetadata metadata;
+  rows::MemoryMetadata metadata;
   SimulatedDrive drives[3];
   SimulatedDrive slow;
   TimeMs now = kBegin;

@@ -6,6 +6,7 @@
 
 #include "core/base/digest.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/gateway.h"
 #include "live/store/moment.h"

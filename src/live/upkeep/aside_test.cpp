@@ -10,6 +10,7 @@
 #include "live/drives/file_text.h"
 #include "live/drives/folder_drive.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/upkeep/sweep.h"
 
 namespace orrery::upkeep::aside_tests {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/upkeep/check.h"
 #include "live/upkeep/mend.h"
 
@@ -49,7 +50,7 @@ class CheckCountsTest : public testing::Test {
     return blob;
   }
   rows::Blob row_of(const rows::Blob& blob) {
-    return *decode_blob(rows.get(rows::row::blob(blob.id)).value().value());
+    return *rows::decode_blob(rows.get(rows::row::blob(blob.id)).value().value());
   }
   static std::vector<std::string> places(const rows::Blob& blob) {
     std::vector<std::string> out;

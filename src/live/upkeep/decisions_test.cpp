@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/store/decide.h"
 #include "live/upkeep/copy_extents.h"
 

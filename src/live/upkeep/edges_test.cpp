@@ -143,7 +143,7 @@ TEST_F(EdgesTest, a_store_that_cannot_be_made_or_upgraded_says_why) {
   EXPECT_EQ(old.error().front().place.file, folder + "/c/store");
   std::filesystem::remove_all(folder + "/c/store.new");
   ASSERT_TRUE(open_store_folder(folder + "/c", tiers, "id"));
-  EXPECT_THAT(*read_file(folder + "/c/store"), StartsWith("orrery-store 4\nid id\n"));
+  EXPECT_THAT(*drives::read_file(folder + "/c/store"), StartsWith("orrery-store 4\nid id\n"));
 }
 
 TEST_F(EdgesTest, lines_of_a_stores_file_are_read_or_named) {

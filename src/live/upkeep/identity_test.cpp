@@ -66,7 +66,8 @@ class IdentityTest : public testing::Test {
   std::map<std::string, std::string> all() const {
     std::map<std::string, std::string> files;
     for (const auto& at : fs::recursive_directory_iterator(folder)) {
-      files[at.path().string()] = at.is_regular_file() ? *read_file(at.path().string()) : "folder";
+      files[at.path().string()] =
+          at.is_regular_file() ? *drives::read_file(at.path().string()) : "folder";
     }
     return files;
   }
@@ -92,7 +93,7 @@ class IdentityTest : public testing::Test {
     return {};
   }
   void flip(const std::string& path, std::size_t at) const {
-    std::string text = *read_file(path);
+    std::string text = *drives::read_file(path);
     text[at % text.size()] = static_cast<char>(text[at % text.size()] ^ 0x20);
     std::ofstream(path, std::ios::binary) << text;
   }
@@ -198,7 +199,7 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
 }
 
 TEST_F(IdentityTest, an_earlier_program_may_have_run_since_the_list_was_made) {
-  const std::string sealed = *read_file(folder + "/sealed");
+  const std::string sealed = *drives::read_file(folder + "/sealed");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use));
   EXPECT_EQ(drives::read_file(folder + "/sealed"), sealed) << "it knows nothing of the list";
   run(1);

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "live/drives/simulated_drive_fixture.h"
 #include "live/rows/failing_metadata_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/store/store.h"
 #include "live/upkeep/quick_etag.h"
 

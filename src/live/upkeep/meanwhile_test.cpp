@@ -5,6 +5,7 @@
 
 #include "core/base/digest.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/upkeep/mend.h"
 #include "live/upkeep/sweep.h"
@@ -87,7 +88,7 @@ TEST_F(SharedMeanwhile, no_two_gateways_write_the_same_revision) {
 
 TEST_F(SharedMeanwhile, who_was_given_up_changes_nothing_any_more) {
   put(first, "k", "bytes");
-  const rows::Blob kept = *decode_blob(
+  const rows::Blob kept = *rows::decode_blob(
       *metadata.get(rows::row::blob(first.find("pail", "k", std::nullopt)->extents.at(0).blob))
            .value());
   const rows::Blob fresh = written(second, "fresh");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/rows/strict_metadata_fixture.h"
 #include "live/store/listing.h"
 #include "live/upkeep/check.h"

@@ -133,7 +133,7 @@ inline void add_names(Fixture& to) {
     record.number(1, stamp).text(2, id);
     return record;
   };
-  to.row("opail" + z + "a", rows::version(20, "v2")
+  to.row("opail" + z + "a", version(20, "v2")
                                 .number(4, 12)
                                 .text(5, "be4e9d4ba32a6a8e62f3ad3a24b5bd2c")
                                 .number(6, 2000)
@@ -142,11 +142,11 @@ inline void add_names(Fixture& to) {
                                 .pair(12, "who", "me")
                                 .text(20, extent("000000010000000000000002", 12, "e2").bytes()));
   to.row("vpail" + z + "a" + z + big_endian(~std::uint64_t{10}),
-         rows::version(10, "v1").number(4, 12).text(5, "e1").number(6, 1000).text(7, "main").text(
+         version(10, "v1").number(4, 12).text(5, "e1").number(6, 1000).text(7, "main").text(
              20, extent("000000010000000000000001", 12, "e1").bytes()));
-  to.row("opail" + z + "b", rows::version(40, "v4").number(3, 1).number(6, 4000).text(7, "main"));
+  to.row("opail" + z + "b", version(40, "v4").number(3, 1).number(6, 4000).text(7, "main"));
   to.row("vpail" + z + "b" + z + big_endian(~std::uint64_t{30}),
-         rows::version(30, "v3")
+         version(30, "v3")
              .number(4, 10)
              .text(5, "e3")
              .number(6, 3000)

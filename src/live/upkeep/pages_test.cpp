@@ -5,6 +5,7 @@
 
 #include "live/drives/simulated_drive_fixture.h"
 #include "live/rows/failing_metadata_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/store/listing.h"
 #include "live/upkeep/lifecycle.h"
 #include "live/upkeep/walk.h"
@@ -59,60 +60,54 @@ class PagesTest : public testing::Test {
 };
 
 TEST_F(PagesTest, a_page_has_as_many_as_it_may_and_says_that_more_follow) {
-  for (const char* key : {"a", "b/1", "b/2", "c", "d/1"}) add(key, rows::version(1, "i"));
-  EXPECT_THAT(rows::objects({.most = 5}),
-              ElementsAre("a:i!", "b/1:i!", "b/2:i!", "c:i!", "d/1:i!"));
-  EXPECT_THAT(rows::objects({.most = 4}), ElementsAre("a:i!", "b/1:i!", "b/2:i!", "c:i!", "+"));
-  EXPECT_THAT(rows::objects({.most = 0}), ElementsAre());
-  EXPECT_THAT(rows::objects({.delimiter = "/", .most = 4}),
+  for (const char* key : {"a", "b/1", "b/2", "c", "d/1"}) add(key, version(1, "i"));
+  EXPECT_THAT(objects({.most = 5}), ElementsAre("a:i!", "b/1:i!", "b/2:i!", "c:i!", "d/1:i!"));
+  EXPECT_THAT(objects({.most = 4}), ElementsAre("a:i!", "b/1:i!", "b/2:i!", "c:i!", "+"));
+  EXPECT_THAT(objects({.most = 0}), ElementsAre());
+  EXPECT_THAT(objects({.delimiter = "/", .most = 4}),
               ElementsAre("a:i!", "b/...", "c:i!", "d/..."));
-  EXPECT_THAT(rows::objects({.delimiter = "/", .most = 3}),
-              ElementsAre("a:i!", "b/...", "c:i!", "+"));
-  EXPECT_THAT(rows::objects({.delimiter = "/", .most = 2}), ElementsAre("a:i!", "b/...", "+"));
-  EXPECT_THAT(rows::objects({.delimiter = "/", .after = "b/", .most = 2}),
-              ElementsAre("c:i!", "d/..."));
-  EXPECT_THAT(rows::objects({.delimiter = "/", .after = "c", .most = 2}), ElementsAre("d/..."));
-  EXPECT_THAT(rows::versions({.delimiter = "/", .most = 4}),
+  EXPECT_THAT(objects({.delimiter = "/", .most = 3}), ElementsAre("a:i!", "b/...", "c:i!", "+"));
+  EXPECT_THAT(objects({.delimiter = "/", .most = 2}), ElementsAre("a:i!", "b/...", "+"));
+  EXPECT_THAT(objects({.delimiter = "/", .after = "b/", .most = 2}), ElementsAre("c:i!", "d/..."));
+  EXPECT_THAT(objects({.delimiter = "/", .after = "c", .most = 2}), ElementsAre("d/..."));
+  EXPECT_THAT(versions({.delimiter = "/", .most = 4}),
               ElementsAre("a:i!", "b/...", "c:i!", "d/..."));
-  EXPECT_THAT(rows::versions({.delimiter = "/", .most = 3}),
-              ElementsAre("a:i!", "b/...", "c:i!", "+"))
+  EXPECT_THAT(versions({.delimiter = "/", .most = 3}), ElementsAre("a:i!", "b/...", "c:i!", "+"))
       << "a prefix that does not fit any more";
-  EXPECT_THAT(rows::versions({.delimiter = "/", .most = 1}), ElementsAre("a:i!", "+"));
-  EXPECT_THAT(rows::versions({.prefix = "b/", .delimiter = "/"}), ElementsAre("b/1:i!", "b/2:i!"));
-  EXPECT_THAT(rows::versions({.delimiter = "/", .after = "b/"}), ElementsAre("c:i!", "d/..."));
+  EXPECT_THAT(versions({.delimiter = "/", .most = 1}), ElementsAre("a:i!", "+"));
+  EXPECT_THAT(versions({.prefix = "b/", .delimiter = "/"}), ElementsAre("b/1:i!", "b/2:i!"));
+  EXPECT_THAT(versions({.delimiter = "/", .after = "b/"}), ElementsAre("c:i!", "d/..."));
 }
 
 TEST_F(PagesTest, a_page_may_end_between_the_versions_of_a_key) {
-  add("k", rows::version(9, "v9"));
+  add("k", version(9, "v9"));
   for (const std::uint64_t stamp : {8u, 7u, 6u}) {
-    add("k", rows::version(stamp, "v" + std::to_string(stamp)), false);
+    add("k", version(stamp, "v" + std::to_string(stamp)), false);
   }
-  add("l", rows::version(5, "w"));
-  EXPECT_THAT(rows::versions({.most = 2}), ElementsAre("k:v9!", "k:v8", "+"));
-  EXPECT_THAT(rows::versions({.most = 4}), ElementsAre("k:v9!", "k:v8", "k:v7", "k:v6", "+"));
-  EXPECT_THAT(rows::versions({.most = 5}), ElementsAre("k:v9!", "k:v8", "k:v7", "k:v6", "l:w!"));
-  EXPECT_THAT(rows::versions({.after = "k", .after_version = "v9", .most = 2}),
+  add("l", version(5, "w"));
+  EXPECT_THAT(versions({.most = 2}), ElementsAre("k:v9!", "k:v8", "+"));
+  EXPECT_THAT(versions({.most = 4}), ElementsAre("k:v9!", "k:v8", "k:v7", "k:v6", "+"));
+  EXPECT_THAT(versions({.most = 5}), ElementsAre("k:v9!", "k:v8", "k:v7", "k:v6", "l:w!"));
+  EXPECT_THAT(versions({.after = "k", .after_version = "v9", .most = 2}),
               ElementsAre("k:v8", "k:v7", "+"));
-  EXPECT_THAT(rows::versions({.after = "k", .after_version = "v8"}),
-              ElementsAre("k:v7", "k:v6", "l:w!"));
-  EXPECT_THAT(rows::versions({.after = "k", .after_version = "v6"}), ElementsAre("l:w!"));
-  EXPECT_THAT(rows::versions({.after = "k"}), ElementsAre("l:w!"));
-  EXPECT_THAT(rows::versions({.after = "j"}).size(), 5u);
-  EXPECT_THAT(rows::objects({}), ElementsAre("k:v9!", "l:w!"));
+  EXPECT_THAT(versions({.after = "k", .after_version = "v8"}), ElementsAre("k:v7", "k:v6", "l:w!"));
+  EXPECT_THAT(versions({.after = "k", .after_version = "v6"}), ElementsAre("l:w!"));
+  EXPECT_THAT(versions({.after = "k"}), ElementsAre("l:w!"));
+  EXPECT_THAT(versions({.after = "j"}).size(), 5u);
+  EXPECT_THAT(objects({}), ElementsAre("k:v9!", "l:w!"));
   ASSERT_TRUE(rows.commit({.changes = {{rows::row::version("pail", "k", 7), "rubbish"}}}));
-  EXPECT_THAT(rows::versions({}), ElementsAre("InternalError"));
+  EXPECT_THAT(versions({}), ElementsAre("InternalError"));
 }
 
 TEST_F(PagesTest, what_is_gone_is_listed_as_a_version_only) {
-  rows::Version marker = rows::version(9, "m");
+  rows::Version marker = version(9, "m");
   marker.marker = true;
   add("a/1", marker);
   add("b", marker);
-  add("c", rows::version(1, "i"));
-  EXPECT_THAT(rows::objects({}), ElementsAre("c:i!"));
-  EXPECT_THAT(rows::objects({.delimiter = "/", .most = 1}), ElementsAre("c:i!"))
-      << "no prefix of it";
-  EXPECT_THAT(rows::versions({}), ElementsAre("a/1:m!", "b:m!", "c:i!"));
+  add("c", version(1, "i"));
+  EXPECT_THAT(objects({}), ElementsAre("c:i!"));
+  EXPECT_THAT(objects({.delimiter = "/", .most = 1}), ElementsAre("c:i!")) << "no prefix of it";
+  EXPECT_THAT(versions({}), ElementsAre("a/1:m!", "b:m!", "c:i!"));
 }
 
 // A thousand to a page: the last key of the first goes on in the second.
@@ -120,14 +115,14 @@ TEST_F(PagesTest, all_versions_of_a_bucket_are_walked_with_their_places) {
   rows::Commit commit;
   for (int i = 0; i < 998; ++i) {
     const std::string key = "k" + std::to_string(1000 + i);
-    commit.changes.push_back({rows::row::object("pail", key), rows::encode(rows::version(1, "i"))});
+    commit.changes.push_back({rows::row::object("pail", key), rows::encode(version(1, "i"))});
   }
   ASSERT_TRUE(rows.commit(commit));
-  add("l", rows::version(9, "l9"));
+  add("l", version(9, "l9"));
   for (const std::uint64_t stamp : {8u, 7u, 6u}) {
-    add("l", rows::version(stamp, "l" + std::to_string(stamp)), false);
+    add("l", version(stamp, "l" + std::to_string(stamp)), false);
   }
-  add("m", rows::version(2, "m2"));
+  add("m", version(2, "m2"));
   std::vector<std::string> seen;
   int alone = 0;
   const auto take = [&](const store::PageEntry& entry,
@@ -162,14 +157,14 @@ TEST_F(PagesTest, all_versions_of_a_bucket_are_walked_with_their_places) {
 }
 
 TEST_F(PagesTest, what_buckets_hold_is_counted_from_the_rows) {
-  add("a", rows::version(1, "i", 10));
-  add("a", rows::version(0, "o", 200), false);
-  rows::Version marker = rows::version(2, "m", 7);
+  add("a", version(1, "i", 10));
+  add("a", version(0, "o", 200), false);
+  rows::Version marker = version(2, "m", 7);
   marker.marker = true;
   add("b", marker);
   rows::Commit commit;
   commit.changes = {{rows::row::object("pail", "bad"), "rubbish"},
-                    {rows::row::object("tub", "t"), rows::encode(rows::version(1, "i", 3000))},
+                    {rows::row::object("tub", "t"), rows::encode(version(1, "i", 3000))},
                     {rows::row::upload("pail", "u", "up"),
                      rows::encode(rows::Upload{.id = "up", .bucket = "pail", .key = "u"})},
                     {rows::row::part("up", 1),

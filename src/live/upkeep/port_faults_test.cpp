@@ -8,6 +8,7 @@
 #include "layers/storage/lifecycle_driver.h"
 #include "live/drives/simulated_drive_fixture.h"
 #include "live/rows/failing_metadata_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/store/listing.h"
 #include "live/store/storage_class.h"
@@ -142,7 +143,7 @@ TEST_F(PortFaultsTest, calls_of_buckets_say_them) {
 TEST_F(PortFaultsTest, calls_of_versions_say_them) {
   for (const rows::Versioning way :
        {rows::Versioning::off, rows::Versioning::on, rows::Versioning::suspended}) {
-    rows::versions(way);
+    versions(way);
     ASSERT_TRUE(put("k", "before"));
     struck("put", [&] { return code_of(put("k", "after")); });
     EXPECT_EQ(get("k"), "after");
@@ -175,9 +176,9 @@ TEST_F(PortFaultsTest, calls_of_uploads_say_them) {
   struck("begin_upload",
          [&] { return code_of(store->begin_upload({.id = {}, .bucket = "pail", .key = "x"})); });
   const rows::Upload upload = begun("k");
-  ASSERT_TRUE(rows::part(upload, 1, "first"));
-  struck("put_part, sent again", [&] { return code_of(rows::part(upload, 1, "again")); });
-  ASSERT_TRUE(rows::part(upload, 2, "not chosen"));
+  ASSERT_TRUE(part(upload, 1, "first"));
+  struck("put_part, sent again", [&] { return code_of(part(upload, 1, "again")); });
+  ASSERT_TRUE(part(upload, 2, "not chosen"));
   struck("parts", [&] { return code_of(store->parts(upload.id)); });
   struck("upload", [&] { return code_of(store->upload("pail", "k", upload.id)); });
   rows::Version whole{.size = 5, .etag = "e"};
@@ -185,7 +186,7 @@ TEST_F(PortFaultsTest, calls_of_uploads_say_them) {
   struck("complete_upload", [&] { return code_of(store->complete_upload(upload, whole, {})); });
   EXPECT_EQ(get("k"), "again");
   const rows::Upload left = begun("left");
-  ASSERT_TRUE(rows::part(left, 1, "x"));
+  ASSERT_TRUE(part(left, 1, "x"));
   struck("abort_upload", [&] { return code_of(store->abort_upload("pail", "left", left.id)); });
   expect_sound();
   // A bucket that is removed takes its uploads along.
@@ -243,7 +244,7 @@ TEST_F(PortFaultsTest, what_keeps_house_says_them) {
 
 // A move by its steps; each fails with words, and the next round does it.
 TEST_F(PortFaultsTest, a_move_survives_them_at_every_call) {
-  rows::versions(rows::Versioning::off);
+  versions(rows::Versioning::off);
   for (int at = 0; at < 40; ++at) {
     ASSERT_TRUE(put("k", "moves"));
     ASSERT_TRUE(store->change_version("pail", "k", {}, [](rows::Version& v) -> store::Answer<void> {
@@ -257,7 +258,7 @@ TEST_F(PortFaultsTest, a_move_survives_them_at_every_call) {
     failing.fail_at(at);
     const auto is_moved = [&] {
       const auto version = store->find("pail", "k", {});
-      return version && tier_of(*version) == "cold" && version->copies.empty();
+      return version && store::tier_of(*version) == "cold" && version->copies.empty();
     };
     for (int round = 0; round < 60 && !is_moved(); ++round) {
       now += 3'600'000;
@@ -307,14 +308,14 @@ TEST_F(PortFaultsTest, who_comes_late_looks_again) {
       return code_of(made);
     });
     const rows::Upload open = *store->upload("pail", "u", upload);
-    late("put_part", [&] { return code_of(rows::part(open, 1, "x")); });
-    late("put_part again", [&] { return code_of(rows::part(open, 1, "y")); });
+    late("put_part", [&] { return code_of(part(open, 1, "x")); });
+    late("put_part again", [&] { return code_of(part(open, 1, "y")); });
     rows::Version whole{.size = 1, .etag = "e"};
     whole.extents = {store->parts(open.id)->front().extent};
     late("complete_upload", [&] { return code_of(store->complete_upload(open, whole, {})); });
     EXPECT_EQ(get("u"), "y");
     const rows::Upload left = begun("left");
-    ASSERT_TRUE(rows::part(left, 1, "x"));
+    ASSERT_TRUE(part(left, 1, "x"));
     late("abort_upload", [&] { return code_of(store->abort_upload("pail", "left", left.id)); });
     expect_sound();
   }

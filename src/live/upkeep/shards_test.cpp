@@ -5,6 +5,7 @@
 
 #include "live/drives/simulated_drive_fixture.h"
 #include "live/rows/failing_metadata_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/upkeep/check.h"
 #include "live/upkeep/mend.h"
 

@@ -9,6 +9,7 @@
 #include "live/drives/file_text.h"
 #include "live/drives/folder_drive.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/rows/postgres_metadata.h"
 #include "live/store/listing.h"
 #include "live/store/moment.h"

@@ -11,6 +11,7 @@
 
 #include "live/drives/folder_drive.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/store/store.h"
 #include "live/upkeep/lifecycle.h"
 #include "live/upkeep/store_folder.h"

@@ -7,6 +7,7 @@
 
 #include "core/base/digest.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/store/storage_class.h"
 #include "live/upkeep/tier_places.h"
@@ -71,7 +72,7 @@ class TierMovesTest : public testing::Test {
   }
   // Where it is read, then its copies; checked ones with a mark.
   std::vector<std::string> lies(const std::string& key) {
-    const rows::Version found = rows::version(key);
+    const rows::Version found = version(key);
     std::vector<std::string> all = {store::tier_of(found)};
     for (const rows::TierCopy& copy : found.copies)
       all.push_back(copy.tier + (copy.checked ? "+" : ""));
@@ -166,7 +167,7 @@ TEST_F(TierMovesTest, an_object_that_should_lie_elsewhere_is_seen_with_all_it_ha
   EXPECT_FALSE(item.milestone);
   EXPECT_THAT(*item.wanted, ElementsAre("cold"));
   ASSERT_EQ(item.copies.size(), 1u);
-  const rows::Version a = rows::version("a");
+  const rows::Version a = version("a");
   EXPECT_EQ(item.copies[0].place, "hot");
   EXPECT_DOUBLE_EQ(item.copies[0].size.base(), 7);
   EXPECT_TRUE(item.copies[0].complete);
@@ -255,7 +256,7 @@ TEST_F(TierMovesTest, the_objects_of_a_save_are_one_item) {
   ASSERT_EQ(items[0].copies.size(), 1u);
   EXPECT_DOUBLE_EQ(items[0].copies[0].size.base(), 15);
   EXPECT_DOUBLE_EQ(items[0].copies[0].written.base(), 1'700'000'003);
-  const rows::Version one = rows::version("k/1"), two = rows::version("k/2");
+  const rows::Version one = version("k/1"), two = version("k/2");
   EXPECT_EQ(items[0].copies[0].stamp,
             to_hex(s3::md5(std::to_string(one.stamp) + '.' + one.extents[0].blob + ' ' +
                            std::to_string(two.stamp) + '.' + two.extents[0].blob + ' ')));
@@ -290,7 +291,7 @@ TEST_F(TierMovesTest, what_an_action_relies_on_is_looked_for_first) {
   for (const char* key : {"a", "b"}) {
     change(key, [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
   }
-  const rows::Version b = rows::version("b");
+  const rows::Version b = version("b");
   const std::string stamp = std::to_string(b.stamp) + '.' + b.extents[0].blob + ' ';
   const auto with = [&](const CopyNeed& need) {
     LifecycleAction action = of_a(LifecycleActionKind::verify, "hot");
@@ -312,7 +313,7 @@ TEST_F(TierMovesTest, a_copy_is_verified_part_by_part) {
   ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
   EXPECT_EQ(outcome.sound, true);
   EXPECT_EQ(outcome.digest, to_hex(s3::md5("first part")) + ' ' + to_hex(s3::md5("second")) + ' ');
-  const rows::Version a = rows::version("a");
+  const rows::Version a = version("a");
   EXPECT_EQ(outcome.stamp, std::to_string(a.stamp) + '.' + a.extents[0].blob + ' ');
   EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile) << "no copy there";
   // A wrong word in the record, and bytes that cannot be had.
@@ -351,16 +352,16 @@ TEST_F(TierMovesTest, a_copy_is_made_anew_where_one_went_bad) {
   EXPECT_EQ(act(of_a(LifecycleActionKind::copy, "warm", "cold")), kChangedMeanwhile);
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
   EXPECT_THAT(lies("a"), ElementsAre("hot", "cold"));
-  const std::string before = rows::version("a").copies[0].extents[0].blob;
+  const std::string before = version("a").copies[0].extents[0].blob;
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
   EXPECT_THAT(lies("a"), ElementsAre("hot", "cold")) << "one, the new one";
-  EXPECT_NE(rows::version("a").copies[0].extents[0].blob, before);
+  EXPECT_NE(version("a").copies[0].extents[0].blob, before);
   // The one that is read went bad: the other is read while a new one is made and not yet checked.
   change("a", [](rows::Version& v) { v.copies[0].checked = true; });
-  const std::string cold = rows::version("a").copies[0].extents[0].blob;
+  const std::string cold = version("a").copies[0].extents[0].blob;
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "hot", "cold")), "good");
   EXPECT_THAT(lies("a"), ElementsAre("cold", "hot"));
-  EXPECT_EQ(rows::version("a").extents[0].blob, cold);
+  EXPECT_EQ(version("a").extents[0].blob, cold);
   EXPECT_EQ(get("a"), "bytes");
   // Onto itself there is no other to be read meanwhile; what was written is forgotten.
   ASSERT_TRUE(store->collect());
@@ -383,7 +384,7 @@ TEST_F(TierMovesTest, a_copy_that_goes_leaves_the_fastest_that_was_checked) {
   const auto remove = [&](const std::string& place, bool relies, const std::string& stamp = "its") {
     LifecycleAction action = of_a(LifecycleActionKind::remove, place);
     action.stamp = stamp;
-    const rows::Version a = rows::version("a");
+    const rows::Version a = version("a");
     if (relies) {
       action.needs = {
           {"pail/a@null", "hot", std::to_string(a.stamp) + '.' + a.extents[0].blob + ' '}};
@@ -394,11 +395,11 @@ TEST_F(TierMovesTest, a_copy_that_goes_leaves_the_fastest_that_was_checked) {
   EXPECT_EQ(remove("hot", true, "another"), kChangedMeanwhile);
   EXPECT_EQ(remove("hot", true), "good");
   EXPECT_THAT(lies("a"), ElementsAre("warm", "cold+"));
-  EXPECT_EQ(rows::version("a").storage_class, "STANDARD_IA") << "it belongs where it lies now";
+  EXPECT_EQ(version("a").storage_class, "STANDARD_IA") << "it belongs where it lies now";
   lay(false, true);
   EXPECT_EQ(remove("hot", true), "good");
   EXPECT_THAT(lies("a"), ElementsAre("cold", "warm"));
-  EXPECT_EQ(rows::version("a").storage_class, "GLACIER");
+  EXPECT_EQ(version("a").storage_class, "GLACIER");
   lay(false, false);
   EXPECT_EQ(remove("hot", true), kChangedMeanwhile) << "none of the others was read through";
   EXPECT_EQ(remove("hot", false), "good") << "nothing of it is relied upon";
@@ -406,7 +407,7 @@ TEST_F(TierMovesTest, a_copy_that_goes_leaves_the_fastest_that_was_checked) {
   lay(true, true);
   EXPECT_EQ(remove("warm", true), "good");
   EXPECT_THAT(lies("a"), ElementsAre("hot", "cold+"));
-  EXPECT_EQ(rows::version("a").storage_class, "STANDARD") << "that is not where it belongs";
+  EXPECT_EQ(version("a").storage_class, "STANDARD") << "that is not where it belongs";
   EXPECT_EQ(remove("warm", true), "good") << "there is none any more";
   EXPECT_EQ(get("a"), "bytes");
 }

@@ -8,6 +8,7 @@
 #include "core/base/digest.h"
 #include "layers/storage/lifecycle_driver.h"
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/s3/hash.h"
 #include "live/store/storage_class.h"
 #include "live/upkeep/check.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "live/drives/simulated_drive_fixture.h"
+#include "live/rows/memory_metadata_fixture.h"
 #include "live/store/listing.h"
 #include "live/upkeep/check.h"
 #include "live/upkeep/mend.h"
@@ -361,10 +362,10 @@ TEST_F(VersionsTest, uploads_count_what_their_parts_hold_and_leave_nothing) {
     return made;
   };
   const rows::Upload upload = begin("k");
-  rows::part(upload, 1, "sent once");
-  const rows::Part first = rows::part(upload, 1, "again");  // sent again: the later counts
-  rows::part(upload, 2, "not chosen");
-  const rows::Part third = rows::part(upload, 3, "!");
+  part(upload, 1, "sent once");
+  const rows::Part first = part(upload, 1, "again");  // sent again: the later counts
+  part(upload, 2, "not chosen");
+  const rows::Part third = part(upload, 3, "!");
   EXPECT_EQ(used(*store), std::pair(std::uint64_t{5 + 10 + 1}, std::uint64_t{0}));
   {
     const auto again = reopened();
@@ -381,14 +382,14 @@ TEST_F(VersionsTest, uploads_count_what_their_parts_hold_and_leave_nothing) {
   EXPECT_EQ(store->upload("pail", "k", upload.id).error().code, "NoSuchUpload");
   expect_sound();
   const rows::Upload left = begin("l");
-  rows::part(left, 1, "left open");
+  part(left, 1, "left open");
   ASSERT_TRUE(store->abort_upload("pail", "l", left.id));
   EXPECT_EQ(used(*store), std::pair(std::uint64_t{6}, std::uint64_t{1}));
   expect_sound();
   // A bucket with an object is not removed; one with an open upload is, and the upload with it.
   EXPECT_EQ(store->remove_bucket("pail").error().code, "BucketNotEmpty");
   removed("k");
-  rows::part(begin("m"), 1, "open");
+  part(begin("m"), 1, "open");
   EXPECT_TRUE(store->remove_bucket("pail"));
   ASSERT_TRUE(store->collect());
   for (const auto& drive : drives) EXPECT_TRUE(drive->files().empty());
@@ -490,12 +491,12 @@ TEST_F(VersionsTest, a_check_names_what_is_wrong) {
     return check->faults.empty() ? std::string(check->clean() ? "clean" : "unclean")
                                  : check->faults.front();
   };
-  EXPECT_EQ(drives::fault(true), "clean");
+  EXPECT_EQ(fault(true), "clean");
   // A byte that turned is found by reading, not by looking.
   auto& content = *drives[1]->files().begin()->second;
   content.bytes[5000] ^= 1;
-  EXPECT_EQ(drives::fault(false), "clean");
-  EXPECT_EQ(drives::fault(true), "unclean");
+  EXPECT_EQ(fault(false), "clean");
+  EXPECT_EQ(fault(true), "unclean");
   content.bytes[5000] ^= 1;
   // A file that no row names; another's is not ours to count.
   drives[0]->files()["0000000900000000000000ff.00.0"] =
@@ -512,10 +513,10 @@ TEST_F(VersionsTest, a_check_names_what_is_wrong) {
   EXPECT_EQ(check_store(*store, false)->unreferenced, 1u);
   ASSERT_TRUE(metadata.commit({.changes = {{rows::row::blob(loose.id), std::nullopt}}}));
   store->forget(loose);
-  EXPECT_EQ(drives::fault(true), "clean");
+  EXPECT_EQ(fault(true), "clean");
   ASSERT_TRUE(metadata.commit(
       {.changes = {{rows::row::object("none", "k"), rows::encode(rows::Version{})}}}));
-  EXPECT_NE(drives::fault(false), "clean");
+  EXPECT_NE(fault(false), "clean");
 }
 
 TEST_F(VersionsTest, what_stands_in_rows_leaves_no_garbage_and_is_checked) {

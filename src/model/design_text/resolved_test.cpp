@@ -95,7 +95,7 @@ TEST(ResolvedNode, is_the_catalogs_where_nothing_is_said) {
 
 // As many links as carry what NVLink's 450 GB/s did, unless they are counted.
 TEST(ResolvedNode, has_other_links_where_they_are_named) {
-  const catalog::EmergingPart& link = *catalog().emerging_part("ualink-200");
+  const catalog::EmergingPart& link = *design::catalog().emerging_part("ualink-200");
   ASSERT_TRUE(link.rate);
   design::Fleet fleet{
       .name = "f", .node = "dgx-h100", .custom = design::CustomNode{.scale_up = "ualink-200"}};
@@ -279,7 +279,7 @@ TEST(WrittenDesign, a_tier_without_a_profile_says_what_differs) {
 }
 
 TEST(WrittenGoals, have_a_unit_of_their_metric) {
-  const auto text = [](const char* goal) { return to_text(*parse_goal(goal)); };
+  const auto text = [](const char* goal) { return to_text(*design::parse_goal(goal)); };
   EXPECT_EQ(text("goodput>=0.9"), "goodput >= 0.9");
   EXPECT_EQ(text("goodput >= 90 %"), "goodput >= 0.9");
   EXPECT_EQ(text("cost < 12 MUSD/y"), "cost < 12 MUSD/y");

@@ -160,7 +160,7 @@ TEST(ServingByHand, a_benchmark_is_its_burst_and_what_follows) {
   const serving::Replica replica = replica_of(machine::known(), q).value();
   const machine::Costs costs = serving_costs(machine::known(), q);
   serving::StepClock clock(replica, serving_source(costs), q.request.checked_per_step);
-  engines::EnginePolicy policy = policy_of(replica);
+  engines::EnginePolicy policy = traffic::policy_of(replica);
   policy.ignores_end = true;
   traffic::ReplicaSim sim(policy, clock);
   const auto requests = traffic::draw_requests(12, {.length = 600, .least_share = 0.5},
@@ -328,7 +328,7 @@ TEST(SessionsByHand, users_talk_and_the_cache_finds_what_was_said) {
     const machine::Costs device = serving_costs(machine::known(), q);
     EXPECT_EQ(p->error, serving_error(device.device(), q));
     serving::StepClock clock(replica, serving_source(device));
-    engines::EnginePolicy policy = policy_of(replica);
+    engines::EnginePolicy policy = traffic::policy_of(replica);
     policy.prefix_cache = true;
     coarsen_blocks(policy);
     traffic::ReplicaSim sim(policy, clock);

@@ -232,7 +232,7 @@ TEST(profiles, are_tiers_by_themselves) {
     EXPECT_EQ(lacks(m, asks_of(m)), "") << p.id;
     EXPECT_LE(t.latency.total, machine::latency_target(t.tier->tier) * 2) << p.id;
     for (const design_text::ProfileField& f :
-         profile_fields(d.storage[0], machine::known().catalog())) {
+         design_text::profile_fields(d.storage[0], machine::known().catalog())) {
       EXPECT_TRUE(f.followed()) << p.id << ' ' << f.key;
     }
   }

@@ -204,7 +204,7 @@ TEST(serving_levels, iterations_are_of_one_replica_at_its_peak) {
   const machine::Costs costs = jobs::serving_costs(c.review->models(), ask.query);
   serving::StepClock clock(ask.replica, machine::serving_source(costs),
                            ask.query.request.checked_per_step);
-  engines::EnginePolicy policy = policy_of(ask.replica);
+  engines::EnginePolicy policy = traffic::policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
   const auto notes = traffic::trace_iterations(
       policy, clock, twin::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);

@@ -34,7 +34,7 @@ TEST(ResidencyEdits, ATierOfTheSameKindComesFirst) {
   const std::string run =
       kRunInGermany + ", dataset: { tier: abroad, samples: 1M, sample_size: 100 kB } }\n";
   const auto edits = [&](const std::string& others) {
-    return edits_by(hand_review(two_lands(tier_in("abroad", "hot", "away") + others, run)),
+    return edits_by(review::hand_review(two_lands(tier_in("abroad", "hot", "away") + others, run)),
                     "policy.residency");
   };
   const auto one = [](const std::string& edit) { return std::vector<std::string>{edit}; };
@@ -57,10 +57,10 @@ TEST(ResidencyEdits, ATierOfTheSameKindComesFirst) {
 // Wherever the run names it: data, then events, then saves.
 TEST(ResidencyEdits, TheFirstPlaceThatNamesTheTier) {
   const auto edits = [](const std::string& rest) {
-    return edits_by(
-        hand_review(two_lands(tier_in("abroad", "hot", "away") + tier_in("here", "hot", "home"),
-                              kRunInGermany + rest + " }\n")),
-        "policy.residency");
+    return edits_by(review::hand_review(
+                        two_lands(tier_in("abroad", "hot", "away") + tier_in("here", "hot", "home"),
+                                  kRunInGermany + rest + " }\n")),
+                    "policy.residency");
   };
   const auto one = [](const std::string& edit) { return std::vector<std::string>{edit}; };
   EXPECT_EQ(edits(", features: { tier: abroad, rate: 10 /s, size: 1 kB, retention: 1 d }"),
@@ -76,7 +76,7 @@ TEST(ResidencyEdits, TheFirstPlaceThatNamesTheTier) {
 TEST(ResidencyEdits, OfServicesAndBatches) {
   const std::string tiers = tier_in("abroad", "hot", "away") + tier_in("here", "hot", "home");
   const auto edits = [&](const std::string& work) {
-    return edits_by(hand_review(two_lands(tiers, work)), "policy.residency");
+    return edits_by(review::hand_review(two_lands(tiers, work)), "policy.residency");
   };
   const auto one = [](const std::string& edit) { return std::vector<std::string>{edit}; };
   const std::string serve =
@@ -97,7 +97,7 @@ TEST(ResidencyEdits, AFleetInside) {
     const std::string run =
         "  - train: { name: t, fleet: " + fleet + ", residency: " + residency +
         ", network: { params: 30M, forward: 4 GFLOP }, batch: 640, samples: 1M }\n";
-    const review::Review r = hand_review(two_lands(tier_in("here", "hot", "home"), run));
+    const review::Review r = review::hand_review(two_lands(tier_in("here", "hot", "home"), run));
     return only_finding(r, "policy.residency");
   };
   const Finding f = finding("g", "deu");
@@ -107,7 +107,7 @@ TEST(ResidencyEdits, AFleetInside) {
   EXPECT_EQ(edit_of(finding("f", "fra")), "none");
   const std::string cores =
       "  - batch: { name: b, fleet: c, residency: deu, core_hours: 96, tasks: 96 }\n";
-  const review::Review r = hand_review(two_lands(tier_in("here", "hot", "home"), cores));
+  const review::Review r = review::hand_review(two_lands(tier_in("here", "hot", "home"), cores));
   EXPECT_EQ(edit_of(only_finding(r, "policy.residency")), "none") << "cores for cores";
 }
 
@@ -115,10 +115,10 @@ TEST(ResidencyEdits, ATierMovesToWhereTheRunIsOnlyIfThatIsInside) {
   const std::string run =
       "  - train: { name: t, fleet: g, residency: deu, network: { params: 30M, forward: 4 GFLOP }, "
       "batch: 640, samples: 1M, dataset: { tier: abroad, samples: 1M, sample_size: 100 kB } }\n";
-  const review::Review r = hand_review(two_lands(tier_in("abroad", "hot", "away"), run));
+  const review::Review r = review::hand_review(two_lands(tier_in("abroad", "hot", "away"), run));
   EXPECT_EQ(edits_by(r, "policy.residency"),
             (std::vector<std::string>{"workloads[0].train.fleet = f", "none"}));
-  const review::Review regional = hand_review(
+  const review::Review regional = review::hand_review(
       two_lands(tier_in("abroad", "hot", "home", ", region: fra"),
                 kRunInGermany + ", dataset: { tier: abroad, samples: 1M, sample_size: 1 kB } }\n"));
   expect_said(regional, only_finding(regional, "policy.residency"),
@@ -131,12 +131,12 @@ TEST(ResidencyEdits, ATierMovesToWhereTheRunIsOnlyIfThatIsInside) {
 
 // The zone's own fleet, or the last of its site that no earlier one is; the service's tag too.
 TEST(ResidencyOfZones, SitesOutsideTheServicesOwnTag) {
-  review::Review r =
-      edited_review("chatbot-zones", {{"workloads[0].serve.residency", "usa"},
-                                      {"workloads[0].serve.zones[2].residency", ""},
-                                      {"workloads[0].serve.zones[0].residency", ""},
-                                      {"workloads[0].serve.zones[0].failover", "[europe]"},
-                                      {"workloads[0].serve.zones[0].failover_after", "1 min"}});
+  review::Review r = review::edited_review(
+      "chatbot-zones", {{"workloads[0].serve.residency", "usa"},
+                        {"workloads[0].serve.zones[2].residency", ""},
+                        {"workloads[0].serve.zones[0].residency", ""},
+                        {"workloads[0].serve.zones[0].failover", "[europe]"},
+                        {"workloads[0].serve.zones[0].failover_after", "1 min"}});
   const auto all = findings_by(r, "policy.residency");
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].what, "'chatbot in us-east' must stay in usa, but would go to europe.");
@@ -147,8 +147,8 @@ TEST(ResidencyOfZones, SitesOutsideTheServicesOwnTag) {
 
 TEST(ResidencyOfZones, AZoneWithoutAFleetIsAtTheFirstOfItsSite) {
   const review::Review r =
-      edited_review("chatbot-zones", {{"workloads[0].serve.zones[2].fleet", ""},
-                                      {"workloads[0].serve.zones[2].residency", "usa"}});
+      review::edited_review("chatbot-zones", {{"workloads[0].serve.zones[2].fleet", ""},
+                                              {"workloads[0].serve.zones[2].residency", "usa"}});
   const Finding f = only_finding(r, "policy.residency");
   EXPECT_EQ(f.what, "'chatbot' must stay in usa, but fleet 'europe' stands in gcp-europe-west3.");
   const std::string edit = edit_of(f);
@@ -159,7 +159,7 @@ TEST(ResidencyOfZones, AZoneWithoutAFleetIsAtTheFirstOfItsSite) {
 // Two fleets stand in America: the zone is on the one that it names, or on the first.
 TEST(ResidencyOfZones, NameTheirFleet) {
   const auto said = [](const std::string& fleet) {
-    const review::Review r = hand_review(
+    const review::Review r = review::hand_review(
         two_lands(tier_in("here", "hot", "home"),
                   "  - serve: { name: s, fleet: f, model: llama-3-8b, tp: 1, arrivals: { rate: 1 "
                   "/s, trace: chat }, zones: [{ site: away, share: 1, residency: deu" +
@@ -171,7 +171,7 @@ TEST(ResidencyOfZones, NameTheirFleet) {
 }
 
 TEST(ExportRule, NamesThePartTheCountryAndTheRule) {
-  const review::Review r = edited_review("superpod-h100", {{"site.region", "chn"}});
+  const review::Review r = review::edited_review("superpod-h100", {{"site.region", "chn"}});
   const machine::Fleet& f = r.fleets()[0];
   const catalog::ExportControl* control = r.catalog().export_control(f.accelerator()->id, "chn");
   ASSERT_NE(control, nullptr);
@@ -182,7 +182,7 @@ TEST(ExportRule, NamesThePartTheCountryAndTheRule) {
            f.accelerator()->name + " may need an export licence for chn (" + control->rule + ").",
        .why = control->provenance.source + "; ask counsel before ordering.",
        .fix = "Choose a part that is not listed for this country, or plan for the licence."});
-  const review::Review rented = edited_review(
+  const review::Review rented = review::edited_review(
       "superpod-h100",
       {{"site.region", "chn"}, {"fleet[0].rent", "{ provider: aws, price: 2 USD/h }"}});
   EXPECT_TRUE(findings_by(rented, "policy.export-control").empty()) << "somebody else's";
@@ -198,14 +198,14 @@ TEST(AirGapRule, ATierAtAProviderIsReplacedByOneOfTheSite) {
       "workloads:\n  - train: { name: t, fleet: f, network: { params: 30M, forward: 4 GFLOP }, "
       "batch: 640, samples: 1M, dataset: { tier: bucket, samples: 1M, sample_size: 100 kB } }\n";
   const auto edits = [&](const std::string& others) {
-    return edits_by(hand_review(gap + others + run), "policy.air-gap");
+    return edits_by(review::hand_review(gap + others + run), "policy.air-gap");
   };
   const auto one = [](const std::string& edit) { return std::vector<std::string>{edit}; };
   EXPECT_EQ(edits(""), one("none"));
   EXPECT_EQ(edits(tier_in("own", "warm", "home")), one("workloads[0].train.dataset.tier = own"));
   EXPECT_EQ(edits(tier_in("other", "warm", "away")), one("none")) << "of another site";
   EXPECT_EQ(edits(tier_in("rented", "warm", "home", ", provider: gcp")), one("none"));
-  const review::Review r = hand_review(gap + run);
+  const review::Review r = review::hand_review(gap + run);
   expect_said(r, only_finding(r, "policy.air-gap"),
               {.path = "workloads[0].train",
                .what = "'t' runs on air-gapped site 'home' but uses tier 'bucket' at aws.",
@@ -216,8 +216,8 @@ TEST(AirGapRule, ATierAtAProviderIsReplacedByOneOfTheSite) {
 
 TEST(AirGapRule, StagesThatTakeNothingInFromOutside) {
   const auto with = [](const std::string& stages) {
-    return edited_review("superpod-h100", {{"site.air_gapped", "true"},
-                                           {"pipeline", "{ stages: [" + stages + "] }"}});
+    return review::edited_review("superpod-h100", {{"site.air_gapped", "true"},
+                                                   {"pipeline", "{ stages: [" + stages + "] }"}});
   };
   const std::string take = "{ stage: ingest, name: in, to: hot, size: 10 TB, rate: 100 Gb/s }";
   const review::Review r = with(take);
@@ -235,7 +235,7 @@ TEST(AirGapRule, StagesThatTakeNothingInFromOutside) {
           .size(),
       1U);
   const review::Review open =
-      edited_review("superpod-h100", {{"pipeline", "{ stages: [" + take + "] }"}});
+      review::edited_review("superpod-h100", {{"pipeline", "{ stages: [" + take + "] }"}});
   EXPECT_TRUE(findings_by(open, "policy.air-gap").empty());
 }
 
@@ -244,14 +244,14 @@ TEST(EncryptionRule, ATierAtAProviderEncryptsItself) {
   const std::vector<design_text::Change> asked = {{"workloads[0].train.encrypt_at_rest", "true"},
                                                   {"site.encryption_at_rest", "true"},
                                                   {"storage[0].provider", "aws"}};
-  const review::Review r = edited_review("superpod-h100", asked);
+  const review::Review r = review::edited_review("superpod-h100", asked);
   EXPECT_EQ(edits_by(r, "policy.encryption-at-rest"),
             std::vector<std::string>{"storage[0].encrypted = true"});
 }
 
 TEST(EngineRule, OneThatIsOnlyMaintained) {
   const review::Review r =
-      edited_review("superpod-h100", {{"workloads[1].serve.engine", "deepspeed-mii"}});
+      review::edited_review("superpod-h100", {{"workloads[1].serve.engine", "deepspeed-mii"}});
   const Finding f = only_finding(r, "serving.engine-retired");
   EXPECT_EQ(f.fix, "Use vllm.");
   EXPECT_EQ(edit_of(f), "workloads[1].serve.engine = vllm");
@@ -260,9 +260,9 @@ TEST(EngineRule, OneThatIsOnlyMaintained) {
 TEST(EngineStatus, IsToldWithItsDayWhereOneIsKnown) {
   const auto said = [](const std::string& engine) {
     const auto found = findings_by(
-        hand_review("site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 "
-                    "}]\nworkloads:\n  - serve: { name: s, model: llama-3-8b, engine: " +
-                    engine + ", arrivals: { rate: 1 /s } }\n"),
+        review::hand_review("site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 "
+                            "}]\nworkloads:\n  - serve: { name: s, model: llama-3-8b, engine: " +
+                            engine + ", arrivals: { rate: 1 /s } }\n"),
         "serving.engine-retired");
     return found.empty() ? "" : found.front().what;
   };

@@ -7,15 +7,15 @@
 #include "core/base/units.h"
 #include "model/jobs/retrieval.h"
 #include "plan/review/cascade_view.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
 namespace {
 
 TEST(NetRules, ANetworkThatCannotBeBuilt) {
-  const review::Review r = edited_review(
+  const review::Review r = review::edited_review(
       "superpod-h100",
       {{"fabric.compute.topology", "torus"}, {"fabric.compute.dimensions", "[3, 3]"}});
   const Diagnostic& d = r.networks().compute.faults.at(0);
@@ -32,7 +32,7 @@ TEST(NetRules, ANetworkThatCannotBeBuilt) {
 
 TEST(NetRules, NicsWithoutPorts) {
   const review::Review by_ports =
-      edited_review("superpod-h100", {{"fabric.compute.ports_per_node", "4"}});
+      review::edited_review("superpod-h100", {{"fabric.compute.ports_per_node", "4"}});
   expect_said(
       by_ports, only_finding(by_ports, "fabric.endpoints"),
       {.path = "fabric.compute.ports_per_node",
@@ -42,7 +42,8 @@ TEST(NetRules, NicsWithoutPorts) {
               "of 4.",
        .fix = "Leave `ports_per_node` out: every NIC of a host then has its rail.",
        .edit = "fabric.compute.ports_per_node = "});
-  const review::Review by_rails = edited_review("superpod-gb200", {{"fabric.compute.rails", "2"}});
+  const review::Review by_rails =
+      review::edited_review("superpod-gb200", {{"fabric.compute.rails", "2"}});
   const Finding f = only_finding(by_rails, "fabric.endpoints");
   EXPECT_EQ(f.fix, "Leave `rails` out: every NIC of a host then has its rail.");
   EXPECT_EQ(edit_of(f), "fabric.compute.rails = ");
@@ -52,8 +53,8 @@ TEST(NetRules, NicsWithoutPorts) {
 }
 
 TEST(NetRules, ATierBehindNoLine) {
-  const review::Review r =
-      edited_review("medical-imaging", {{"fabric.wan", ""}, {"storage[0].site", "hospital-a"}});
+  const review::Review r = review::edited_review(
+      "medical-imaging", {{"fabric.wan", ""}, {"storage[0].site", "hospital-a"}});
   const auto all = findings_by(r, "fabric.sites-joined");
   ASSERT_GE(all.size(), 1U);
   expect_said(r, all[0],
@@ -67,7 +68,7 @@ TEST(NetRules, ATierBehindNoLine) {
 }
 
 TEST(NetRules, StorageOnTheComputeNetwork) {
-  review::Review r = edited_review("superpod-h100", {{"fabric.storage.converged", "true"}});
+  review::Review r = review::edited_review("superpod-h100", {{"fabric.storage.converged", "true"}});
   r.trains[0].contention = 0.034;
   expect_said(
       r, only_finding(r, "fabric.separate-storage"),
@@ -79,7 +80,7 @@ TEST(NetRules, StorageOnTheComputeNetwork) {
        .fix = "Give storage a network of its own, or accept the loss.",
        .edit = "fabric.storage.converged = false"});
   const review::Review bare =
-      edited_review("superpod-h100", {{"fabric.storage", "{ converged: true }"}});
+      review::edited_review("superpod-h100", {{"fabric.storage", "{ converged: true }"}});
   const std::string edit = edit_of(only_finding(bare, "fabric.separate-storage"));
   EXPECT_EQ(edit.find("fabric.storage = { topology: fat-tree, switch: qm9700"), 0U) << edit;
   EXPECT_NE(edit.find("routing: adaptive"), std::string::npos) << edit;
@@ -87,7 +88,7 @@ TEST(NetRules, StorageOnTheComputeNetwork) {
 }
 
 TEST(NetRules, TheRoceChecklist) {
-  const review::Review r = edited_review(
+  const review::Review r = review::edited_review(
       "av-vision", {{"fabric.compute.roce.pfc", ""}, {"fabric.compute.roce.ecn", "false"}});
   const auto all = findings_by(r, "fabric.roce-checklist");
   ASSERT_EQ(all.size(), 2U);
@@ -101,7 +102,7 @@ TEST(NetRules, TheRoceChecklist) {
        .edit = "fabric.compute.roce.pfc = true"});
   EXPECT_EQ(all[1].what,
             "The compute network runs RoCE and does without ECN marking below the PFC threshold.");
-  const review::Review none = edited_review("av-vision", {{"fabric.compute.roce", ""}});
+  const review::Review none = review::edited_review("av-vision", {{"fabric.compute.roce", ""}});
   EXPECT_EQ(findings_by(none, "fabric.roce-checklist").size(), 6U);
   EXPECT_TRUE(findings_by(review::lab_review("av-vision"), "fabric.roce-checklist").empty());
   EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "fabric.roce-checklist").empty());
@@ -110,8 +111,8 @@ TEST(NetRules, TheRoceChecklist) {
 // Two senders hold twice Xoff when the first is paused: marking must begin below that.
 TEST(NetRules, MarksBeforePauses) {
   const auto with = [](const char* kmin) {
-    return edited_review("av-vision", {{"fabric.compute.roce.ecn_kmin", kmin},
-                                       {"fabric.compute.roce.xoff", "400 kB"}});
+    return review::edited_review("av-vision", {{"fabric.compute.roce.ecn_kmin", kmin},
+                                               {"fabric.compute.roce.xoff", "400 kB"}});
   };
   const review::Review r = with("800 kB");
   expect_said(
@@ -129,7 +130,7 @@ TEST(NetRules, MarksBeforePauses) {
 TEST(NetRules, TwoPlanesFor800GEthernet) {
   const std::vector<design_text::Change> ethernet = {{"fabric.compute.switch", "sn5600"},
                                                      {"fabric.compute.protocol", "roce"}};
-  const review::Review r = edited_review("superpod-b300", ethernet);
+  const review::Review r = review::edited_review("superpod-b300", ethernet);
   expect_said(
       r, only_finding(r, "fabric.ethernet-800g"),
       {.path = "fabric.compute.topology",
@@ -139,12 +140,13 @@ TEST(NetRules, TwoPlanesFor800GEthernet) {
        .fix = "Use topology: twin-plane.",
        .edit = "fabric.compute.topology = twin-plane"});
   EXPECT_TRUE(findings_by(review::lab_review("superpod-b300"), "fabric.ethernet-800g").empty());
-  EXPECT_TRUE(findings_by(review::lab_review("inference-pod"), "fabric.ethernet-800g").empty()) << "400";
+  EXPECT_TRUE(findings_by(review::lab_review("inference-pod"), "fabric.ethernet-800g").empty())
+      << "400";
 }
 
 TEST(NetRules, LinksThatAreNew) {
   const review::Review r =
-      edited_review("superpod-h100", {{"fleet[0].custom", "{ scale_up: ualink-200 }"}});
+      review::edited_review("superpod-h100", {{"fleet[0].custom", "{ scale_up: ualink-200 }"}});
   const Finding f = only_finding(r, "fabric.emerging");
   EXPECT_EQ(f.what, "The accelerators of 'train' are joined by a link that is new: " +
                         r.fleets()[0].accelerator()->scaleup_link + ".");
@@ -154,7 +156,7 @@ TEST(NetRules, LinksThatAreNew) {
   EXPECT_EQ(f.fix, "Ask the maker for measured figures, and for the price of its switches.");
   EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0].custom.scale_up").line);
   const review::Review cpo =
-      edited_review("superpod-b200", {{"fabric.compute.switch", "q3450-cpo"}});
+      review::edited_review("superpod-b200", {{"fabric.compute.switch", "q3450-cpo"}});
   const Finding parts = only_finding(cpo, "fabric.emerging");
   EXPECT_EQ(parts.what, "The compute network is built of parts that are new: " +
                             cpo.networks().compute.switch_part->name + ".");
@@ -166,7 +168,7 @@ TEST(NetRules, LinksThatAreNew) {
 review::Review retrieving(const std::string& retrieval,
                           std::vector<design_text::Change> more = {}) {
   more.push_back({"workloads[0].serve.retrieval", retrieval});
-  return edited_review("inference-pod", more);
+  return review::edited_review("inference-pod", more);
 }
 
 // 75 requests a second, twice that at peak, 200 reads each: 30,000 of 32 kB are 0.96 GB/s.
@@ -218,13 +220,14 @@ TEST(LoadRules, AnIndexThatTakesHalfOfThePromise) {
 }
 
 TEST(LoadRules, AQualityWithoutASource) {
-  const review::Review r = edited_review("inference-pod", {{"workloads[0].serve.quality", "0.8"}});
+  const review::Review r =
+      review::edited_review("inference-pod", {{"workloads[0].serve.quality", "0.8"}});
   expect_said(r, only_finding(r, "serving.quality-source"),
               {.path = "workloads[0].serve.quality",
                .what = "The quality of 'chat' has no source.",
                .why = "A share of right answers is of one test; another test has another one.",
                .fix = "Say which test and whose figure: quality_source."});
-  const review::Review said = edited_review(
+  const review::Review said = review::edited_review(
       "inference-pod",
       {{"workloads[0].serve.quality", "0.8"}, {"workloads[0].serve.quality_source", "MT"}});
   EXPECT_TRUE(findings_by(said, "serving.quality-source").empty());
@@ -247,7 +250,7 @@ TEST(LoadRules, ACascadeThatCostsMoreThanItsLargerModel) {
     const std::string rest =
         "model: llama-3-70b, precision: fp8, kv_precision: fp8, tp: 4, objective: { ttft_p99: 1 s, "
         "tpot_p99: 60 ms }, arrivals: { rate: ";
-    return edited_review(
+    return review::edited_review(
         "inference-pod",
         {{"workloads", "[{ serve: { name: small, " + rest +
                            "48 /s, trace: chat }, escalate: { service: large, share: " + share +

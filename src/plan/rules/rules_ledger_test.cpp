@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -115,7 +115,7 @@ TEST(BookRules, NodesThatAreNobodys) {
 }
 
 TEST(BookRules, TwoSchedulersOnOneFleet) {
-  review::Review r = edited_review("superpod-h100", {{"scheduler.kind", "both"}});
+  review::Review r = review::edited_review("superpod-h100", {{"scheduler.kind", "both"}});
   for (machine::Booking& b : book_in(r).bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 2.5;
   }
@@ -177,7 +177,7 @@ TEST(BookRules, HoursThatAreDearerThanRented) {
 
 TEST(PolicyRules, WorkOutsideItsRegion) {
   const review::Review r =
-      edited_review("superpod-h100", {{"workloads[0].train.residency", "deu"}});
+      review::edited_review("superpod-h100", {{"workloads[0].train.residency", "deu"}});
   const auto all = findings_by(r, "policy.residency");
   ASSERT_EQ(all.size(), 3U);
   expect_said(r, all[0],
@@ -201,27 +201,28 @@ TEST(PolicyRules, DataOutsideItsRegion) {
     for (const Finding& f : findings_by(r, "policy.residency")) all.push_back(edit_of(f));
     return all;
   };
-  const review::Review data = edited_review("medical-imaging", {{"storage[0].region", "usa"}});
+  const review::Review data =
+      review::edited_review("medical-imaging", {{"storage[0].region", "usa"}});
   EXPECT_EQ(edits(data), std::vector<std::string>{"workloads[0].train.dataset.tier = cold"});
-  const review::Review saves =
-      edited_review("medical-imaging",
-                    {{"storage[0].region", "usa"}, {"workloads[0].train.dataset.tier", "cold"}});
+  const review::Review saves = review::edited_review(
+      "medical-imaging",
+      {{"storage[0].region", "usa"}, {"workloads[0].train.dataset.tier", "cold"}});
   EXPECT_EQ(edits(saves), std::vector<std::string>{"workloads[0].train.checkpoint.to = [cold]"});
   // With no other tier inside, the tier itself moves to where the run is.
   const review::Review alone =
-      edited_review("medical-imaging", {{"storage[0].region", "usa"},
-                                        {"storage[1].region", "usa"},
-                                        {"storage[2].region", "usa"},
-                                        {"storage[3].region", "usa"},
-                                        {"workloads[0].train.checkpoint", ""}});
+      review::edited_review("medical-imaging", {{"storage[0].region", "usa"},
+                                                {"storage[1].region", "usa"},
+                                                {"storage[2].region", "usa"},
+                                                {"storage[3].region", "usa"},
+                                                {"workloads[0].train.checkpoint", ""}});
   EXPECT_EQ(edits(alone),
             std::vector<std::string>{"storage[0].region = " + alone.fleets()[0].region->id});
 }
 
 TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
   const review::Review r =
-      edited_review("chatbot-zones", {{"workloads[0].serve.zones[0].residency", "eu"},
-                                      {"workloads[0].serve.zones[0].failover", ""}});
+      review::edited_review("chatbot-zones", {{"workloads[0].serve.zones[0].residency", "eu"},
+                                              {"workloads[0].serve.zones[0].failover", ""}});
   const Finding f = only_finding(r, "policy.residency");
   const std::string edit = edit_of(f);
   EXPECT_EQ(edit.find("workloads[0].serve.zones[0] = { site: europe, fleet: europe"), 0U) << edit;
@@ -230,7 +231,7 @@ TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
 }
 
 TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
-  const review::Review r = edited_review(
+  const review::Review r = review::edited_review(
       "chatbot-zones", {{"workloads[0].serve.zones[0].failover", "[us-west, europe]"}});
   const Finding f = only_finding(r, "policy.residency");
   EXPECT_EQ(f.what, "'chatbot in us-east' must stay in usa, but would go to europe.");
@@ -244,7 +245,7 @@ TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
 }
 
 TEST(PolicyRules, PartsThatNeedALicence) {
-  const review::Review r = edited_review("superpod-h100", {{"site.region", "chn"}});
+  const review::Review r = review::edited_review("superpod-h100", {{"site.region", "chn"}});
   const Finding f = only_finding(r, "policy.export-control");
   EXPECT_EQ(
       f.what.find(r.fleets()[0].accelerator()->name + " may need an export licence for chn ("), 0U)
@@ -258,7 +259,7 @@ TEST(PolicyRules, PartsThatNeedALicence) {
 TEST(PolicyRules, CallsOutOfAnAirGap) {
   const std::string why =
       "An air-gapped site reaches nothing outside: the call fails on the first day.";
-  const review::Review calls = edited_review(
+  const review::Review calls = review::edited_review(
       "superpod-h100", {{"site.air_gapped", "true"}, {"workloads[0].train.external", "[a, b]"}});
   const std::string site = calls.sites[0].site->name;
   expect_said(calls, only_finding(calls, "policy.air-gap"),
@@ -267,8 +268,8 @@ TEST(PolicyRules, CallsOutOfAnAirGap) {
                .why = why,
                .fix = "Mirror it inside the site, then take it off `external`; or drop air_gapped.",
                .edit = "workloads[0].train.external = "});
-  const review::Review cloud =
-      edited_review("superpod-h100", {{"site.air_gapped", "true"}, {"storage[0].provider", "aws"}});
+  const review::Review cloud = review::edited_review(
+      "superpod-h100", {{"site.air_gapped", "true"}, {"storage[0].provider", "aws"}});
   const auto all = findings_by(cloud, "policy.air-gap");
   ASSERT_GE(all.size(), 1U);
   EXPECT_EQ(all[0].what,
@@ -276,7 +277,7 @@ TEST(PolicyRules, CallsOutOfAnAirGap) {
   EXPECT_EQ(all[0].why, why);
   EXPECT_EQ(all[0].fix, "Use a tier of the site, or drop air_gapped.");
   EXPECT_EQ(edit_of(all[0]), "workloads[0].train.dataset.tier = cold");
-  const review::Review stage = edited_review(
+  const review::Review stage = review::edited_review(
       "superpod-h100",
       {{"site.air_gapped", "true"},
        {"pipeline", "{ stages: [{ stage: ingest, to: hot, size: 10 TB, rate: 100 Gb/s }] }"}});
@@ -285,13 +286,13 @@ TEST(PolicyRules, CallsOutOfAnAirGap) {
   EXPECT_TRUE(f.what.ends_with("' takes in data from outside to air-gapped site '" + site + "'."));
   EXPECT_EQ(f.fix,
             "Carry the data in by hand and begin with a copy between tiers; or drop air_gapped.");
-  EXPECT_TRUE(
-      findings_by(edited_review("superpod-h100", {{"site.air_gapped", "true"}}), "policy.air-gap")
-          .empty());
+  EXPECT_TRUE(findings_by(review::edited_review("superpod-h100", {{"site.air_gapped", "true"}}),
+                          "policy.air-gap")
+                  .empty());
 }
 
 TEST(PolicyRules, EncryptionThatIsAskedForAndNotOffered) {
-  const review::Review rest = edited_review(
+  const review::Review rest = review::edited_review(
       "superpod-h100",
       {{"workloads[0].train.encrypt_at_rest", "true"}, {"storage[1].encrypted", "true"}});
   expect_said(rest, only_finding(rest, "policy.encryption-at-rest"),
@@ -300,12 +301,12 @@ TEST(PolicyRules, EncryptionThatIsAskedForAndNotOffered) {
                .why = "Data would lie readable on drives that leave the hall when they fail.",
                .fix = "Set encrypted: true on tier 'hot', or encryption_at_rest on the site.",
                .edit = "storage[0].encrypted = true"});
-  const review::Review offered = edited_review(
+  const review::Review offered = review::edited_review(
       "superpod-h100",
       {{"workloads[0].train.encrypt_at_rest", "true"}, {"site.encryption_at_rest", "true"}});
   EXPECT_TRUE(findings_by(offered, "policy.encryption-at-rest").empty());
   const review::Review way =
-      edited_review("superpod-h100", {{"workloads[0].train.encrypt_in_transit", "true"}});
+      review::edited_review("superpod-h100", {{"workloads[0].train.encrypt_in_transit", "true"}});
   expect_said(
       way, only_finding(way, "policy.encryption-in-transit"),
       {.path = "workloads[0].train.encrypt_in_transit",
@@ -317,7 +318,8 @@ TEST(PolicyRules, EncryptionThatIsAskedForAndNotOffered) {
        .edit = "site.encryption_in_transit = true"});
   const auto with = [](std::vector<design_text::Change> more) {
     more.push_back({"workloads[0].train.encrypt_in_transit", "true"});
-    return findings_by(edited_review("superpod-h100", more), "policy.encryption-in-transit").size();
+    return findings_by(review::edited_review("superpod-h100", more), "policy.encryption-in-transit")
+        .size();
   };
   EXPECT_EQ(with({{"site.encryption_in_transit", "true"}}), 0U);
   EXPECT_EQ(with({{"fabric.compute.encrypted", "true"}}), 1U) << "both networks";
@@ -326,7 +328,7 @@ TEST(PolicyRules, EncryptionThatIsAskedForAndNotOffered) {
 
 TEST(PolicyRules, TenantsAndEngines) {
   const review::Review tenant =
-      edited_review("superpod-h100", {{"workloads[0].train.isolate_tenant", "true"}});
+      review::edited_review("superpod-h100", {{"workloads[0].train.isolate_tenant", "true"}});
   expect_said(tenant, only_finding(tenant, "policy.tenant-isolation"),
               {.path = "workloads[0].train.isolate_tenant",
                .what = "'pretrain' must be kept apart from other tenants; site '" +
@@ -337,7 +339,7 @@ TEST(PolicyRules, TenantsAndEngines) {
                .edit = "site.tenant_isolation = true"});
   EXPECT_TRUE(findings_by(review::lab_review("fraud-cpu"), "policy.tenant-isolation").empty());
   const review::Review engine =
-      edited_review("superpod-h100", {{"workloads[1].serve.engine", "tgi"}});
+      review::edited_review("superpod-h100", {{"workloads[1].serve.engine", "tgi"}});
   const catalog::ServingEngine& tgi = *engine.catalog().engine("tgi");
   const std::string next = tgi.replaced_by.empty() ? "vllm" : tgi.replaced_by;
   expect_said(

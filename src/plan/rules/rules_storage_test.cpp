@@ -3,8 +3,8 @@
 
 #include "core/base/units.h"
 #include "layers/storage/cache.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -13,7 +13,7 @@ namespace {
 // 127 nodes of eight are 1,016 accelerators, 3.97 units of 256; the lowest level of the guidance
 // of RA-11333-001 is 10 GB/s of reads and 5 of writes a unit up to four units' 40 and 20.
 TEST(TierRules, GuidanceOfScalableUnits) {
-  const review::Review r = edited_review(
+  const review::Review r = review::edited_review(
       "superpod-h100", {{"storage[0].read", "30 GB/s"}, {"storage[0].write", "12 GB/s"}});
   const auto all = findings_by(r, "storage.unit-guidance");
   ASSERT_EQ(all.size(), 2U);
@@ -48,9 +48,10 @@ TEST(TierRules, GuidanceOfGb200IsANote) {
 
 // A cache of half the data: LRU hits less than the half that pinning gives.
 TEST(TierRules, LruUnderShuffledEpochs) {
-  review::Review r = edited_review("av-vision", {{"storage[0].policy", "lru"},
-                                                 {"storage[0].capacity", "100 TB"},
-                                                 {"workloads[0].train.dataset.tier", "lake"}});
+  review::Review r =
+      review::edited_review("av-vision", {{"storage[0].policy", "lru"},
+                                          {"storage[0].capacity", "100 TB"},
+                                          {"workloads[0].train.dataset.tier", "lake"}});
   const review::TrainView& t = r.trains.at(0);
   const auto tier = static_cast<std::size_t>(t.feed.tier - r.machine->tiers.data());
   const auto said = [&](double share) {
@@ -79,7 +80,7 @@ TEST(TierRules, LruUnderShuffledEpochs) {
 
 TEST(TierRules, SavesThatDrainTooSlowly) {
   review::Review r =
-      edited_review("superpod-h100", {{"workloads[0].train.checkpoint.every", "30 min"}});
+      review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint.every", "30 min"}});
   jobs::SavePlan& k = *r.trains[0].checkpoint;
   ASSERT_TRUE(k.interval_given && k.async);
   k.interval = minutes(30);
@@ -144,7 +145,7 @@ TEST(TierRules, CopiesThatPileUp) {
 // 200,000 events a second of 1,500 bytes are 0.3 GB/s.
 TEST(TierRules, EventsFasterThanTheirTier) {
   const auto writes = [](const char* rate) {
-    return edited_review("recommender", {{"storage[0].write", rate}});
+    return review::edited_review("recommender", {{"storage[0].write", rate}});
   };
   const review::Review r = writes("0.25 GB/s");
   const auto all = findings_by(r, "storage.features");
@@ -185,7 +186,7 @@ TEST(TierRules, CheckpointsThatStayOnTheNodes) {
             "none.");
   EXPECT_TRUE(one.edit);
   review::Review two =
-      edited_review("superpod-h100", {{"workloads[0].train.checkpoint.replicas", "2"}});
+      review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint.replicas", "2"}});
   two.trains[0].checkpoint->safe = nullptr;
   EXPECT_EQ(only_finding(two, "storage.local-only").what,
             "Checkpoints of 'pretrain' stay on the nodes that wrote them (2 copies each).");
@@ -194,7 +195,8 @@ TEST(TierRules, CheckpointsThatStayOnTheNodes) {
 }
 
 TEST(TierRules, ALongRunIsSavedSomewhere) {
-  review::Review r = edited_review("superpod-h100", {{"workloads[0].train.checkpoint", ""}});
+  review::Review r =
+      review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint", ""}});
   review::TrainView& t = r.trains[0];
   t.units = t.raw_rate() * 3600;  // an hour of work
   t.failure.mtbf = hours(5.1);
@@ -220,7 +222,7 @@ TEST(TierRules, ALongRunIsSavedSomewhere) {
 
 TEST(TierRules, DrivesThatTheNodesLack) {
   const review::Review r =
-      edited_review("superpod-h100", {{"fleet[0].custom", "{ local_nvme: 0 TB }"}});
+      review::edited_review("superpod-h100", {{"fleet[0].custom", "{ local_nvme: 0 TB }"}});
   expect_said(r, only_finding(r, "storage.node-drives"),
               {.path = "workloads[0].train",
                .what = "'pretrain' counts on tier 'node-nvme', and the nodes of fleet 'train' have "
@@ -246,7 +248,8 @@ TEST(TierRules, ATierHoldsWhatIsKeptOnIt) {
 }
 
 TEST(TierRules, SamplesInFilesOfTheirOwn) {
-  review::Review r = edited_review("av-vision", {{"workloads[0].train.dataset.format", "files"}});
+  review::Review r =
+      review::edited_review("av-vision", {{"workloads[0].train.dataset.format", "files"}});
   review::TrainView& t = r.trains[0];
   t.feed.loader.limit = storage::LoaderLimit::storage;
   t.feed.loader.utilisation = 0.625;
@@ -335,7 +338,8 @@ TEST(TierEdits, CoresForTheLoader) {
 }
 
 TEST(TierEdits, RoomForWhatIsKept) {
-  review::Review r = edited_review("superpod-h100", {{"workloads[0].train.checkpoint.keep", ""}});
+  review::Review r =
+      review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint.keep", ""}});
   jobs::SavePlan& k = *r.trains[0].checkpoint;
   const machine::Tier& hot = r.tiers()[0];
   ASSERT_EQ(k.safe, &hot);
@@ -352,7 +356,7 @@ TEST(TierEdits, RoomForWhatIsKept) {
   review::Review full = ruled;
   full.used[0] = petabytes(3.05);
   EXPECT_EQ(edit_of(edit_capacity(full, full.tiers()[0])), "storage[0].capacity = 3.4 PB");
-  review::Review counted = edited_review("superpod-h100", {{"storage[0].capacity", ""}});
+  review::Review counted = review::edited_review("superpod-h100", {{"storage[0].capacity", ""}});
   counted.used[0] = counted.tiers()[0].capacity * 1.5;
   EXPECT_EQ(edit_of(edit_capacity(counted, counted.tiers()[0])), "storage[0].servers = 27")
       << "1.65 times 16";

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "plan/rules/spend.h"
 #include "plan/review/lab_fixture.h"
 #include "plan/rules/findings_fixture.h"
+#include "plan/rules/spend.h"
 
 namespace orrery::rules {
 namespace {
@@ -28,7 +28,7 @@ std::vector<std::string> spent_on(const review::Review& r) {
 }
 
 std::vector<std::string> spent_in(const std::vector<design_text::Change>& changes) {
-  return spent_on(edited_review("superpod-h100", changes));
+  return spent_on(review::edited_review("superpod-h100", changes));
 }
 
 bool is_tried(const std::vector<std::string>& all, const std::string& start) {
@@ -70,11 +70,11 @@ TEST(SpendTrials, OfNetworksAndTiers) {
   const auto shared = spent_in({{"fabric.storage", "{ converged: true }"}});
   EXPECT_TRUE(is_tried(shared, "fabric.storage = "));
   EXPECT_FALSE(is_tried(spent_in({}), "fabric.storage"));
-  const review::Review bare = edited_review("superpod-h100", {{"storage[0].read", ""},
-                                                              {"storage[0].write", ""},
-                                                              {"storage[0].capacity", ""},
-                                                              {"storage[1].name", "cold"},
-                                                              {"storage[1].tier", "warm"}});
+  const review::Review bare = review::edited_review("superpod-h100", {{"storage[0].read", ""},
+                                                                      {"storage[0].write", ""},
+                                                                      {"storage[0].capacity", ""},
+                                                                      {"storage[1].name", "cold"},
+                                                                      {"storage[1].tier", "warm"}});
   for (const Spend& s : best_spends(at_any_price(bare))) {
     if (s.change.path != "storage[0]") continue;
     EXPECT_EQ(s.what, "twice the servers of tier 'hot'");
@@ -101,8 +101,8 @@ TEST(SpendTrials, AreOfTheFirstRunThatRuns) {
 // Six are worth it; five are shown, the cheapest first.
 TEST(SpendOrder, TheBestFiveFirst) {
   const review::Review r =
-      edited_review("superpod-h100", {{"workloads[0].train.checkpoint.mode", "sync"},
-                                      {"workloads[0].train.checkpoint.every", "1 h"}});
+      review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint.mode", "sync"},
+                                              {"workloads[0].train.checkpoint.every", "1 h"}});
   const auto all = best_spends(at_any_price(r));
   ASSERT_EQ(all.size(), 5U);
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -134,7 +134,7 @@ TEST(SpendFigures, AreThoseOfTheDesignWithTheChange) {
 // A restart that an agent makes: in two seconds, and without a person.
 TEST(SpendFigures, ARestartIsMadeByAnAgent) {
   const review::Review r =
-      edited_review("superpod-h100", {{"scheduler.recovery.automatic", "false"}});
+      review::edited_review("superpod-h100", {{"scheduler.recovery.automatic", "false"}});
   design::Design d = r.design();
   d.scheduler.recovery.requeue = seconds(2);
   d.scheduler.recovery.automatic = true;

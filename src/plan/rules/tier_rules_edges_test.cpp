@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/base/units.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -94,7 +94,8 @@ TEST(TierLatencyRule, AtItsTargetAndOfDrivesThatComeWithTheNodes) {
 // and 27.78125, of which 0.98 pass: 58.34 and 27.23.
 TEST(GuidanceRule, AtLeastWhatAUnitAsksFor) {
   const auto with = [](const char* read, const char* write) {
-    return edited_review("superpod-h100", {{"storage[0].read", read}, {"storage[0].write", write}});
+    return review::edited_review("superpod-h100",
+                                 {{"storage[0].read", read}, {"storage[0].write", write}});
   };
   const review::Review r = with("58.3 GB/s", "27.2 GB/s");
   const auto all = findings_by(r, "storage.unit-guidance");
@@ -122,9 +123,9 @@ TEST(GuidanceRule, AtLeastWhatAUnitAsksFor) {
 // 576 are one unit of GB200's: 40 and 20 GB/s of the middle level; no lower one is published.
 TEST(GuidanceRule, OfRacksOfSeventyTwo) {
   const auto with = [](const char* read, const char* write) {
-    return edits_by(
-        edited_review("superpod-gb200", {{"storage[0].read", read}, {"storage[0].write", write}}),
-        "storage.unit-guidance");
+    return edits_by(review::edited_review("superpod-gb200",
+                                          {{"storage[0].read", read}, {"storage[0].write", write}}),
+                    "storage.unit-guidance");
   };
   EXPECT_EQ(with("39 GB/s", "19.5 GB/s"),
             (std::vector<std::string>{"storage[0].read = 40 GB/s", "storage[0].write = 20 GB/s"}));
@@ -134,9 +135,10 @@ TEST(GuidanceRule, OfRacksOfSeventyTwo) {
 // Sixteen nodes of eight are half a unit: 7.5 GB/s of reads.
 review::Review guided_fleet(const std::string& node, int count, const std::string& more = "",
                             const std::string& tier = "hot") {
-  return hand_review("site: { region: usa }\nfleet: [{ name: f, node: " + node + ", count: " +
-                     std::to_string(count) + more + " }]\nstorage: [{ name: t, tier: " + tier +
-                     ", kind: parallel-fs, read: 7 GB/s, write: 90 GB/s, capacity: 9 PB }]\n");
+  return review::hand_review(
+      "site: { region: usa }\nfleet: [{ name: f, node: " + node +
+      ", count: " + std::to_string(count) + more + " }]\nstorage: [{ name: t, tier: " + tier +
+      ", kind: parallel-fs, read: 7 GB/s, write: 90 GB/s, capacity: 9 PB }]\n");
 }
 
 TEST(GuidanceRule, IsOfNodesThatAreBoughtBySixteenAtLeast) {
@@ -171,13 +173,14 @@ TEST(GuidanceRule, TheNoteOnGb200StandsAtTheTierOrElseAtTheFleet) {
 // A run on a fleet without drives that reads or saves in them.
 review::Review on_drives(const std::string& run, const std::string& fleets,
                          const std::string& tiers = "") {
-  return hand_review("site: { region: usa }\nfleet: [" + fleets +
-                     "]\nstorage: [{ name: lake, tier: hot, kind: parallel-fs, read: 90 GB/s, "
-                     "write: 90 GB/s, capacity: 9 PB }" +
-                     tiers +
-                     "]\nworkloads: [{ train: { name: t, fleet: f, network: { params: 30M, "
-                     "forward: 4 GFLOP }, batch: 640, samples: 1M, " +
-                     run + " } }]\n");
+  return review::hand_review(
+      "site: { region: usa }\nfleet: [" + fleets +
+      "]\nstorage: [{ name: lake, tier: hot, kind: parallel-fs, read: 90 GB/s, "
+      "write: 90 GB/s, capacity: 9 PB }" +
+      tiers +
+      "]\nworkloads: [{ train: { name: t, fleet: f, network: { params: 30M, "
+      "forward: 4 GFLOP }, batch: 640, samples: 1M, " +
+      run + " } }]\n");
 }
 
 TEST(NodeDrivesRule, OfDataAndOfSaves) {
@@ -221,12 +224,12 @@ TEST(LruRule, ACacheInTheNodesCountsAllHostsOfTheRun) {
 }
 
 TEST(LruRule, OfTheTierThatIsReadAlone) {
-  const review::Review pinned = edited_review(
+  const review::Review pinned = review::edited_review(
       "av-vision",
       {{"storage[0].capacity", "100 TB"}, {"workloads[0].train.dataset.tier", "lake"}});
   EXPECT_TRUE(findings_by(pinned, "storage.lru-shuffled").empty()) << "it pins";
-  const review::Review beside =
-      edited_review("av-vision", {{"storage[0].policy", "lru"}, {"storage[0].capacity", "100 TB"}});
+  const review::Review beside = review::edited_review(
+      "av-vision", {{"storage[0].policy", "lru"}, {"storage[0].capacity", "100 TB"}});
   EXPECT_TRUE(findings_by(beside, "storage.lru-shuffled").empty()) << "the cache itself is read";
 }
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/base/units.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -15,7 +15,7 @@ namespace {
 // A run of eight accelerators on two nodes: half of them are idle, unless it says so itself.
 TEST(IdleBatchRule, OfRunsThatTakeWhatThereIs) {
   const auto count = [](const std::string& rest, int batch) {
-    review::Review r = hand_review(
+    review::Review r = review::hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\nworkloads: [{ "
         "train: { name: t, network: { params: 30M, forward: 4 GFLOP }, samples: 1M, batch: " +
         std::to_string(batch) + rest + " } }]\n");
@@ -29,7 +29,7 @@ TEST(IdleBatchRule, OfRunsThatTakeWhatThereIs) {
 }
 
 review::Review kept_blocks(const std::string& capacity, const std::string& memory, int replicas) {
-  return hand_review(
+  return review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 4, custom: { memory: " +
       memory + " } }]\nworkloads: [{ serve: { name: s, model: llama-3-8b, tp: 2, replicas: " +
       std::to_string(replicas) + ", kv_tier: { tier: host, capacity: " + capacity +
@@ -58,15 +58,14 @@ TEST(KvRoomRule, ReplicasOfAHostShareItsMemory) {
 // Drives in the nodes are shared by the replicas of a host as memory is.
 TEST(KvRoomRule, DrivesInTheNodes) {
   const auto said = [](const char* each) {
-    const review::Review r = hand_review(
+    const review::Review r = review::hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 4 }]\nstorage: [{ name: "
         "drives, tier: node-nvme, kind: local-nvme, read: 40 GB/s, write: 20 GB/s, capacity: 20 TB "
         "}]\nworkloads: [{ serve: { name: s, model: llama-3-8b, tp: 4, replicas: 8, kv_tier: { "
         "tier: drives, capacity: " +
         std::string(each) + " }, arrivals: { rate: 1 /s, trace: chat } } }]\n");
     std::vector<std::string> all;
-    for (const Finding& f : findings_by(r, "serving.kv-room"))
-      all.push_back(f.what + " " + f.why);
+    for (const Finding& f : findings_by(r, "serving.kv-room")) all.push_back(f.what + " " + f.why);
     return all;
   };
   EXPECT_TRUE(said("10 TB").empty());
@@ -80,10 +79,11 @@ TEST(KvRoomRule, DrivesInTheNodes) {
 TEST(Int8Rule, OfServicesOnAccelerators) {
   const auto findings = [](const char* node, const char* precision) {
     return findings_by(
-        hand_review("site: { region: usa }\nfleet: [{ name: f, node: " + std::string(node) +
-                    ", count: 2 }]\nworkloads: [{ serve: { name: s, model: llama-3-8b, tp: 1, "
-                    "precision: " +
-                    precision + ", arrivals: { rate: 1 /s, trace: chat } } }]\n"),
+        review::hand_review(
+            "site: { region: usa }\nfleet: [{ name: f, node: " + std::string(node) +
+            ", count: 2 }]\nworkloads: [{ serve: { name: s, model: llama-3-8b, tp: 1, "
+            "precision: " +
+            precision + ", arrivals: { rate: 1 /s, trace: chat } } }]\n"),
         "serving.int8-lost");
   };
   EXPECT_EQ(findings("dgx-b300", "int8").size(), 1U);
@@ -97,7 +97,7 @@ TEST(Int8Rule, OfServicesOnAccelerators) {
 review::Review sent_on(const std::string& stages,
                        const std::string& rates = "read: 9 GB/s, write: 2 GB/s",
                        const std::string& wan = "") {
-  return hand_review(
+  return review::hand_review(
       "sites: [{ name: here, region: usa }, { name: there, region: usa }]\nfleet: [{ name: f, "
       "node: dgx-h100, count: 2, site: here }]\n" +
       wan + "storage:\n  - { name: hot, tier: hot, kind: parallel-fs, site: here, " + rates +
@@ -172,10 +172,11 @@ TEST(PeriodRule, LeavesOutStagesThatNeverEnd) {
 // Jobs without a number of nodes: 1.25 of four nodes' work wants 5.6, of which the site carries six
 // or the rate falls by 1.389.
 review::Review queue_pod(const std::string& site, const std::string& jobs) {
-  return hand_review("site: { region: usa" + site +
-                     " }\nfleet: [{ name: f, node: dgx-h100, count: 4 }]\nworkloads: [{ jobs: { "
-                     "name: j, rate: 10 /h, mean_duration: 1 h, " +
-                     jobs + " } }]\n");
+  return review::hand_review(
+      "site: { region: usa" + site +
+      " }\nfleet: [{ name: f, node: dgx-h100, count: 4 }]\nworkloads: [{ jobs: { "
+      "name: j, rate: 10 /h, mean_duration: 1 h, " +
+      jobs + " } }]\n");
 }
 
 TEST(QueueEdits, GrowTheFleetOrShedLoad) {
@@ -210,7 +211,7 @@ TEST(QueueEdits, SizesThatFit) {
 
 // Nodes of 18 hosts: 73 accelerators are 19 hosts of four, two racks.
 TEST(QueueEdits, NodesOfManyHosts) {
-  review::Review r = hand_review(
+  review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: gb200-nvl72, count: 1 }]\nworkloads: [{ "
       "jobs: { name: j, rate: 1 /h, mean_duration: 1 h, sizes: [73] } }]\n");
   EXPECT_EQ(edit_of(edit_sizes(r, r.jobs.at(0))), "fleet[0].count = 2");
@@ -229,7 +230,7 @@ TEST(QueueEdits, NodesOfManyHosts) {
 
 // Tasks of one hour on 8 of 640: 80 hours for 20 want 32 slots, four nodes; never more than tasks.
 TEST(BatchEdits, NodesThatEndItInTime) {
-  review::Review r = hand_review(
+  review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\nworkloads: [{ batch: "
       "{ name: b, accelerator_hours: 640, tasks: 640, deadline: 21 h } }]\n");
   review::BatchView& b = r.batches.at(0);

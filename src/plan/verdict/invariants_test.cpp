@@ -136,10 +136,10 @@ TEST(Invariants, ASpendIsFiniteAndChangesSomethingThatIsNotAsked) {
   Broken b;
   b.verdict.spends = {sound};
   EXPECT_TRUE(b.said().empty());
-  for (double Spend::* field :
-       {&Spend::cost_usd_per_year, &Spend::goodput_before,
-        &Spend::goodput_after, &Spend::unit_cost_before_usd,
-        &Spend::unit_cost_after_usd}) {
+  for (double rules::Spend::* field :
+       {&rules::Spend::cost_usd_per_year, &rules::Spend::goodput_before,
+        &rules::Spend::goodput_after, &rules::Spend::unit_cost_before_usd,
+        &rules::Spend::unit_cost_after_usd}) {
     b.verdict.spends = {sound};
     b.verdict.spends[0].*field = std::numeric_limits<double>::infinity();
     b.expect("the spend 'more' is not finite");
@@ -153,8 +153,8 @@ TEST(Invariants, ASpendIsFiniteAndChangesSomethingThatIsNotAsked) {
 
 TEST(Invariants, AFindingSaysWhatWhyAndHow) {
   EXPECT_TRUE(with_finding(sound_finding()).said().empty());
-  for (std::string Finding::* field :
-       {&Finding::what, &Finding::why, &Finding::fix}) {
+  for (std::string rules::Finding::* field :
+       {&rules::Finding::what, &rules::Finding::why, &rules::Finding::fix}) {
     rules::Finding f = sound_finding();
     f.edit.reset();
     f.*field = "";
@@ -231,10 +231,10 @@ TEST(Invariants, NothingDrawsMoreThanItsNameplate) {
 }
 
 TEST(Invariants, SharesOfARunLieBetweenNothingAndAll) {
-  const std::pair<const char*, double TrainView::*> shares[] = {
-      {"goodput", &TrainView::goodput},
-      {"efficiency", &TrainView::efficiency},
-      {"contention", &TrainView::contention}};
+  const std::pair<const char*, double review::TrainView::*> shares[] = {
+      {"goodput", &review::TrainView::goodput},
+      {"efficiency", &review::TrainView::efficiency},
+      {"contention", &review::TrainView::contention}};
   for (const auto& [name, field] : shares) {
     for (const double value : {1.25, -0.25}) {
       Broken b;

@@ -10,7 +10,7 @@ namespace orrery::verdict {
 namespace {
 
 review::Review owned_and_rented(const std::string& more) {
-  return hand_review(
+  return review::hand_review(
       "site: { region: usa, pue: 1.25 }\nfleet:\n  - { name: own, node: dgx-h100, count: 8 }\n" +
       more);
 }
@@ -33,7 +33,7 @@ TEST(RentedSite, DrawsWhatIsOwnedThere) {
 
 TEST(RentedSite, WithNothingOwnedHasNoMachines) {
   const review::Review r =
-      hand_review("site: { region: usa, power: 10 kW, racks: 1 }\nfleet:\n" + kRentedFleet);
+      review::hand_review("site: { region: usa, power: 10 kW, racks: 1 }\nfleet:\n" + kRentedFleet);
   EXPECT_FALSE(r.sites.at(0).has_machines());
   EXPECT_TRUE(facility_sections(r).empty());
   EXPECT_TRUE(rules::findings_by(r, "facility.power-above-site").empty());
@@ -42,7 +42,7 @@ TEST(RentedSite, WithNothingOwnedHasNoMachines) {
 }
 
 TEST(RentedSite, AFleetElsewhereIsNotOfThisSite) {
-  const review::Review r = hand_review(
+  const review::Review r = review::hand_review(
       "sites: [{ name: here, region: usa, pue: 1.25 }, { name: there, region: usa, pue: 1.5 "
       "}]\nfleet: [{ name: a, node: dgx-h100, count: 4, site: here }, { name: b, node: dgx-h100, "
       "count: 6, site: there }]\n");

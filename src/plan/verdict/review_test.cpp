@@ -288,7 +288,7 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
   d.fabric.storage.converged = true;
   const Verdict v = verdict_of(d, machine::known(), {.spends = false});
   ASSERT_GE(v.findings.size(), 2u);
-  EXPECT_TRUE(std::ranges::is_sorted(v.findings, {}, &Finding::severity));
+  EXPECT_TRUE(std::ranges::is_sorted(v.findings, {}, &rules::Finding::severity));
   EXPECT_EQ(v.findings[0].rule, "facility.power-above-site");
   EXPECT_FALSE(v.passes());
 }

@@ -10,12 +10,12 @@
 #include "model/jobs/replica_start.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
+#include "plan/review/lab_fixture.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/edits.h"
+#include "plan/rules/findings_fixture.h"
 #include "plan/rules/spend.h"
 #include "plan/verdict/invariants.h"
-#include "plan/review/lab_fixture.h"
-#include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -47,7 +47,7 @@ TEST(RuleEdges, CoolingThatMakesRoomExactly) {
         "site: { region: usa, cooling: air-contained, racks: " + std::to_string(positions) +
         " }\nfleet: [{ name: f, node: dgx-h100, count: 8 }]\n");
     EXPECT_EQ(r.sites[0].racks, 4);
-    return edit_of(rules::edit_positions(r, r.sites[0]));
+    return rules::edit_of(rules::edit_positions(r, r.sites[0]));
   };
   EXPECT_EQ(edit(3), "site.cooling = rear-door-passive");
   EXPECT_EQ(edit(2), "site.cooling = rear-door-active");
@@ -119,9 +119,10 @@ TEST(RuleEdges, AStageOfWorkThatIsTooSlow) {
 }
 
 TEST(RuleEdges, LruMattersFromTheSecondEpochOn) {
-  review::Review r = review::edited_review("av-vision", {{"storage[0].policy", "lru"},
-                                                 {"storage[0].capacity", "100 TB"},
-                                                 {"workloads[0].train.dataset.tier", "lake"}});
+  review::Review r =
+      review::edited_review("av-vision", {{"storage[0].policy", "lru"},
+                                          {"storage[0].capacity", "100 TB"},
+                                          {"workloads[0].train.dataset.tier", "lake"}});
   r.used[static_cast<std::size_t>(r.trains[0].feed.tier - r.machine->tiers.data())] =
       terabytes(200);
   design::Train train = *r.trains[0].train;
@@ -198,7 +199,7 @@ TEST(RuleEdges, NodesForADeadline) {
         ", model: llama-3-8b, tp: 1, arrivals: { rate: 1 /s, trace: chat } }\n");
     const review::TrainView& t = r.trains.at(0);
     EXPECT_TRUE(t.feasible()) << t.infeasible;
-    return edit_of(rules::edit_deadline(r, t, t.run_time / faster));
+    return rules::edit_of(rules::edit_deadline(r, t, t.run_time / faster));
   };
   EXPECT_EQ(edit("nodes: 4, ", 8, 1.9), "workloads[0].train.nodes = 8");
   EXPECT_EQ(edit("nodes: 4, ", 9, 1.9), "none") << "the fleet has seven left";

@@ -276,6 +276,8 @@ std::vector<figures::Section> serving_sections(const review::Review& review) {
     figures::Section s{.layer = figures::Layer::serving, .name = v.label};
     if (!v.feasible()) {
       s.summary = "cannot be served: " + v.infeasible;
+      s.figures.push_back(
+          {.kind = FigureId::replicas, .estimate = exact(0, Basis::derived, v.reference)});
       sections.push_back(std::move(s));
       continue;
     }

@@ -7,8 +7,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
@@ -143,7 +143,8 @@ TEST(VerdictText, CountsWhatIsBrokenAndMissed) {
   EXPECT_EQ(v.design, "superpod-h100-4su");
   EXPECT_EQ(v.version, "1");
   EXPECT_TRUE(std::ranges::is_sorted(v.sections, {}, &figures::Section::layer));
-  const Verdict fine = verdict_of(review::lab_review("fraud-cpu"), {.spends = false, .insist = false});
+  const Verdict fine =
+      verdict_of(review::lab_review("fraud-cpu"), {.spends = false, .insist = false});
   EXPECT_EQ(fine.summary.find("The design passes: 0 rules broken, "), 0U) << fine.summary;
 }
 
@@ -159,9 +160,10 @@ TEST(VerdictText, LayersThatAreCoarse) {
   EXPECT_EQ(all[3].find("facility: "), 0U);
   EXPECT_EQ(all[4].find("cost: "), 0U);
   EXPECT_EQ(coarse(review::lab_review("fraud-cpu")).size(), 2U);
-  EXPECT_EQ(coarse(review::lab_review("av-vision"))[0].find(review::lab_review("av-vision").trains[0].label +
-                                                    ": a plain network is a roofline"),
-            0U);
+  EXPECT_EQ(
+      coarse(review::lab_review("av-vision"))[0].find(
+          review::lab_review("av-vision").trains[0].label + ": a plain network is a roofline"),
+      0U);
 }
 
 // A mean of 2.567 in repair: above 6 for 0.0155 and above 7 for 0.0051 of the time.
@@ -191,7 +193,7 @@ TEST(WorkEdits, LoadThatHasNoEnd) {
 // 64 accelerators are eight hosts; five are given and no more are free: smaller sizes stay.
 TEST(WorkEdits, SizesThatNeverStart) {
   review::Review r =
-      edited_review("superpod-h100", {{"workloads[2].jobs.sizes", "[1, 40, 41, 64]"}});
+      review::edited_review("superpod-h100", {{"workloads[2].jobs.sizes", "[1, 40, 41, 64]"}});
   review::JobsView& j = r.jobs[0];
   j.largest = 64;
   EXPECT_EQ(rules::edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.sizes = [1, 40]");
@@ -213,8 +215,8 @@ TEST(WorkEdits, NodesOfAWorkloadOrOfItsFleet) {
 
 // Six hours of 3,072 tasks on 24 nodes of 128 slots for a bound of four: a half more.
 TEST(WorkEdits, NodesThatABatchNeedsInTime) {
-  review::Review r =
-      edited_review("fraud-cpu", {{"site.power", "900 kW"}, {"workloads[0].batch.tasks", "6000"}});
+  review::Review r = review::edited_review(
+      "fraud-cpu", {{"site.power", "900 kW"}, {"workloads[0].batch.tasks", "6000"}});
   review::BatchView& b = r.batches[0];
   b.at_once = 3072;
   b.compute = hours(6);

@@ -73,7 +73,7 @@ TEST(spends, a_spare_goes_to_the_fleet_that_trains) {
   d.workloads[0].terms.fleet = d.fleet.front().name;
   d.fleet.insert(d.fleet.begin(), other);
   const Verdict v = verdict_of(d, machine::known());
-  const auto spare = std::ranges::find(v.spends, "one more spare node", &Spend::what);
+  const auto spare = std::ranges::find(v.spends, "one more spare node", &rules::Spend::what);
   ASSERT_NE(spare, v.spends.end());
   EXPECT_EQ(spare->change.path, "fleet[1].spares");
   EXPECT_GT(spare->goodput_after, spare->goodput_before);

@@ -15,9 +15,9 @@ namespace {
 review::Review queued(const std::string& jobs,
                       const std::string& fleet = "node: dgx-h100, count: 8",
                       const std::string& rest = "") {
-  return hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet + " }]\n" + rest +
-                     "workloads:\n  - jobs: { name: j, rate: 6 /h, mean_duration: 2 h, " + jobs +
-                     " }\n");
+  return review::hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet + " }]\n" + rest +
+                             "workloads:\n  - jobs: { name: j, rate: 6 /h, mean_duration: 2 h, " +
+                             jobs + " }\n");
 }
 
 // Two slices of three on an accelerator: four of them take two, so that a job takes half of one.
@@ -52,7 +52,7 @@ TEST(QueuedJobs, AQueueIsMGcWithAVariationOfThree) {
 // Racks of 18 hosts of four: one of them is given, or three, or as many as a service leaves.
 TEST(QueuedJobs, NodesOfManyHosts) {
   const auto load = [](const std::string& jobs, const std::string& more = "") {
-    const review::Review r = hand_review(
+    const review::Review r = review::hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: gb200-nvl72, count: 3 }]\nworkloads:\n  - "
         "jobs: { name: j, rate: 36 /h, mean_duration: 1 h, sizes: [1]" +
         jobs + " }\n" + more);
@@ -94,7 +94,7 @@ TEST(QueuedJobs, WindowsThatAreKeptForOthers) {
 }
 
 TEST(QueuedJobs, WindowsOnAnotherFleet) {
-  const review::Review r = hand_review(
+  const review::Review r = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 8 }, { name: g, node: "
       "dgx-h100, count: 4 }]\nscheduler: { kind: slurm, reservations: [{ name: w, fleet: g, nodes: "
       "4, start: 1 h, duration: 12 h, repeat: daily }] }\nworkloads:\n  - jobs: { name: j, fleet: "
@@ -184,8 +184,8 @@ TEST(CleanWork, ABatchIsHeldWhenItComes) {
 }
 
 review::Review batched(const std::string& batch, const std::string& fleet) {
-  return hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet +
-                     " }]\nworkloads: [{ batch: { name: b, " + batch + " } }]\n");
+  return review::hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet +
+                             " }]\nworkloads: [{ batch: { name: b, " + batch + " } }]\n");
 }
 
 TEST(BatchEdges, CoresAndMemoryOfAHost) {
@@ -249,7 +249,7 @@ TEST(BatchEdges, InferenceIsBegunAgain) {
 
 TEST(MigViews, FitOneAcceleratorOrNot) {
   const auto fits = [](const std::string& mig) {
-    const review::Review r = hand_review(
+    const review::Review r = review::hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: "
         "1, mig: " +
         mig + " }]\n");
@@ -259,8 +259,9 @@ TEST(MigViews, FitOneAcceleratorOrNot) {
   EXPECT_TRUE(fits("{ 3g.40gb: 2 }"));
   EXPECT_FALSE(fits("{ 3g.40gb: 3 }"));
   EXPECT_TRUE(fits("{ 1g.10gb: 7 }"));
-  EXPECT_TRUE(hand_review("site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\n")
-                  .mig.empty());
+  EXPECT_TRUE(
+      review::hand_review("site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\n")
+          .mig.empty());
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
   const double aside = (replica.engine.first_token + replica.tuning.first_token).base();
   FullRun full;
   for (const traffic::RequestRecord& r :
-       traffic::Fleet(options, policy_of(replica), clock).run(arrivals).records) {
+       traffic::Fleet(options, traffic::policy_of(replica), clock).run(arrivals).records) {
     const double later = aside + serving::kAheadSteps * r.tpot();
     full.ttft.push_back(r.ttft() + later);
     if (r.output > 1) full.tpot.push_back(r.tpot());

@@ -69,7 +69,7 @@ struct Spanned {
   traffic::FleetRun run(const traffic::FleetOptions& options,
                         const std::vector<traffic::Timed>& load) const {
     serving::StepClock clock(ask.replica, source, ask.query.request.checked_per_step);
-    engines::EnginePolicy policy = policy_of(ask.replica);
+    engines::EnginePolicy policy = traffic::policy_of(ask.replica);
     policy.prefix_cache = ask.serve->prefix_cache;
     return traffic::Fleet(options, policy, clock).run(load);
   }
@@ -255,7 +255,7 @@ TEST(WindowSpans, prefill_apart_is_seen_in_its_share_of_the_replicas) {
   apart.bytes_per_token = workload::kv_bytes(s.ask.query.model, 1, s.ask.query.precision.kv).base();
   apart.port_rate = s.ask.query.nic_rate.base();
   serving::StepClock clock(s.ask.replica, s.source, s.ask.query.request.checked_per_step);
-  engines::EnginePolicy policy = policy_of(s.ask.replica);
+  engines::EnginePolicy policy = traffic::policy_of(s.ask.replica);
   policy.prefix_cache = s.ask.serve->prefix_cache;
   const auto load = window_arrivals(s.ask, rate * 4, Seconds(span.last), 1);
   const traffic::FleetRun done = run_apart(apart, policy, clock, policy, clock, load).run;

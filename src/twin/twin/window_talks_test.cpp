@@ -106,7 +106,7 @@ TEST(WindowTalks, talks_and_tasks_fill_for_longer) {
     const traffic::WindowSpan span{begins, ends, ends + 2 * stay + task};
     traffic::Talks talks(talk_load(s, c, span.last));
     serving::StepClock clock(s.ask.replica, s.source, 1);
-    engines::EnginePolicy policy = policy_of(s.ask.replica);
+    engines::EnginePolicy policy = traffic::policy_of(s.ask.replica);
     policy.prefix_cache = true;
     jobs::coarsen_blocks(policy);
     const traffic::FleetRun done =

@@ -337,7 +337,11 @@ void add_clean(Section& s, const Scenario& scenario, const OverReplications& ove
 void tell_service(Run& run, const Scenario& scenario, const OverReplications& over,
                   std::size_t at) {
   const ServicePlan& p = scenario.services[at];
-  if (cannot(run, Layer::serving, p.job.label, p.job.infeasible)) return;
+  if (cannot(run, Layer::serving, p.job.label, p.job.infeasible)) {
+    run.sections.back().figures.push_back(
+        {.kind = FigureId::replicas, .estimate = exact(0, Basis::derived, kServePage)});
+    return;
+  }
   Section s{.layer = Layer::serving, .name = p.job.label};
   const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
   const std::string on = p.beside > 1
