@@ -251,19 +251,21 @@ TEST(RentByHand, APartWithoutARowIsAssumed) {
 
 TEST(RentByHand, OfTiers) {
   catalog::Catalog c;
-  const auto row = [&](const char* item, double price, const char* unit = "GB-month") {
+  const auto row = [&](const char* item, const char* service, double price,
+                       const char* unit = "GB-month") {
     catalog::StorageCloudPrice p;
     p.provider = "aws";
     p.item = item;
+    p.service = service;
     p.usd = price;
     p.unit = unit;
     p.provenance.reference = item;
     c.storage_prices.push_back(p);
   };
-  row("PUT", 5, "per 1000");
-  row("S3 Standard", 0.023);
-  row("S3 Glacier Flexible", 0.0036);
-  row("FSx Lustre", 0.14);
+  row("PUT", "requests", 5, "per 1000");
+  row("S3 Standard", "object", 0.023);
+  row("S3 Glacier Flexible", "archive", 0.0036);
+  row("FSx Lustre", "file", 0.14);
   const auto rent = [&](design::StorageTier tier, double used_tb) {
     machine::Tier t;
     t.tier = &tier;
