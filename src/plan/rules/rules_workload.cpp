@@ -325,8 +325,8 @@ void check_spares(const review::Review& r, const Rule& rule, std::vector<Finding
 // it back.
 std::optional<Edit> edit_way(const review::StageView& s, Seconds every) {
   // A little faster than it must be, so that it catches up.
-  constexpr double kRoom = 1.05;
-  const BytesPerSecond needed = s.out / every * kRoom;
+  constexpr double kRateMargin = 1.05;
+  const BytesPerSecond needed = s.out / every * kRateMargin;
   if (s.stage->rate && *s.stage->rate < needed) return Edit{s.path + ".rate", at_least(needed)};
   if (s.to->tier->write && *s.to->tier->write < needed) {
     return Edit{s.to->path + ".write", at_least(needed)};
