@@ -41,6 +41,9 @@ endfunction()
 # ORRERY_EACH_TEST registers every test by itself.
 option(ORRERY_EACH_TEST "Register every test with ctest, not shards of test programs" OFF)
 set(ORRERY_SHARDS 4)
+# Programs that take longest. They are started first, so that no core is idle at the end.
+set(ORRERY_LONG_TESTS lifecycle_live_test recovery_live_test slurm_order_live_test store_loss_test
+    store_power_test simulate_test cli twin score upkeep report lifecycle_drivers_test)
 function(orrery_register target prefix)
   if(ORRERY_EACH_TEST)
     gtest_discover_tests(${target} TEST_PREFIX ${prefix}. DISCOVERY_MODE PRE_TEST
@@ -52,6 +55,9 @@ function(orrery_register target prefix)
     add_test(NAME ${prefix}.${shard} COMMAND ${target} --gtest_brief=1)
     set_tests_properties(${prefix}.${shard} PROPERTIES ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${ORRERY_SHARDS};GTEST_SHARD_INDEX=${shard};${ARGN}")
+    if(prefix IN_LIST ORRERY_LONG_TESTS)
+      set_tests_properties(${prefix}.${shard} PROPERTIES COST 100)
+    endif()
   endforeach()
 endfunction()
 
