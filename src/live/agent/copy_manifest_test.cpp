@@ -25,7 +25,7 @@ TEST(CopyManifest, text_reads_back) {
   EXPECT_EQ(back->digest, s3::sha256_hex("a\n1\nx\nb/c\n2\ny\n"));
 }
 
-TEST(CopyManifest, other_text_is_none) {
+TEST(CopyManifest, other_text_is_no_manifest) {
   for (const char* text :
        {"[1]", "7", "\"x\"", "{", "", R"({"orrery_copy":2,"made_s":5,"files":[]})",
         R"({"orrery_copy":1,"files":[7]})", R"({"orrery_copy":1,"files":[{"path":"a"}]})"}) {

@@ -218,7 +218,7 @@ TEST(ExporterSlurm, gpus_of_a_job_are_divided_by_its_nodes_and_rounded_up) {
   EXPECT_EQ(per_node("-1", "N/A", "N/A"), -1);
 }
 
-TEST(ExporterSlurm, cluster_in_numbers) {
+TEST(ExporterSlurm, nodes_gpus_queue_heads_and_waits_of_a_cluster_are_counted) {
   const SlurmLook look = look_of(
       "a;p;idle;gpu:8;gpu:0;x;\na;q;idle;gpu:8;gpu:0;x;\nb;p;mixed;gpu:8;gpu:3;x;\n"
       "c;q;idle+drain;gpu:4;gpu:0;x;\n",

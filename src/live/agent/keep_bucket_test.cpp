@@ -150,7 +150,7 @@ TEST(KeepBucketPages, listing_joins_its_pages_and_sorts_them) {
   EXPECT_THAT(listing->beside[0].stamp, HasSubstr("e2"));
 }
 
-TEST(KeepBucketPages, read_beyond_the_end_asks_nothing) {
+TEST(KeepBucketPages, read_beyond_the_end_sends_no_request) {
   int asked = 0;
   const auto store = bucket_that(
       [&](const net::Question& q) {

@@ -186,7 +186,7 @@ TEST(ProbeStorage, sizes_are_shown_in_the_largest_whole_unit) {
   EXPECT_THAT(report->conditions, Contains(Pair("file", "1010 B")));
 }
 
-TEST(ProbeStorage, tmpfs_is_said_to_be_memory) {
+TEST(ProbeStorage, tmpfs_is_reported_as_memory) {
   const auto memory = file_system_of("/dev/shm");
   if (!memory || memory->name != "tmpfs") GTEST_SKIP() << "no tmpfs at /dev/shm";
   const TestFolder folder("/dev/shm");

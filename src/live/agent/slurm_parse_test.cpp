@@ -168,7 +168,7 @@ TEST(SlurmParse, flags_of_a_node_are_read_one_by_one) {
   }
 }
 
-TEST(SlurmParse, marks_are_reasons_of_drained_nodes) {
+TEST(SlurmParse, spare_and_broken_marks_apply_to_drained_nodes_only) {
   EXPECT_EQ(
       parse_nodes("n;drain;kept;\nm;drain;bad disk;\n", {.spare = "kept", .broken = "bad"}).value(),
       (std::vector<NodeView>{{.name = "m", .drained = true, .broken = true},

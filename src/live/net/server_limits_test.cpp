@@ -304,7 +304,7 @@ TEST(ServerLimits, connection_whose_body_is_being_taken_is_not_closed) {
 }
 
 // While no descriptor is free, open connections are answered and the new one waits.
-TEST(Waits, a_server_without_descriptors_takes_the_late_later) {
+TEST(ServerLimits, server_without_descriptors_accepts_later) {
   const RunningServer server([](const Request&) { return Response{.body = "answered;"}; },
                              patient(false));
   const TestSocket first = TestSocket::to(server.port, 10);

@@ -189,7 +189,7 @@ TEST(ServerStreams, body_may_be_gathered_refused_or_cut_short_by_its_plan) {
 }
 
 // libcurl sends the body after a second even without a 100 Continue.
-TEST(ServerStreams, client_that_asks_first_is_told_to_continue) {
+TEST(ServerStreams, client_that_asks_first_gets_100_continue) {
   SinkLog log;
   const RunningServer server(service(log));
   Question question = upload(server.url("/x"), 500'000);
