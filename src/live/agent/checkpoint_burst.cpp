@@ -86,7 +86,7 @@ BurstTimes run_burst(const BurstPlan& plan) {
   }
   const auto start = Clock::now();
   std::vector<std::thread> threads;
-  // Nobody flushes before all have handed over: the job computes again after a barrier, too.
+  // No writer flushes before all have handed over, as a job continues after a barrier.
   std::barrier handed_over(plan.writers);
   for (std::size_t i = 0; i < writers.size(); ++i) {
     threads.emplace_back([&, i] {

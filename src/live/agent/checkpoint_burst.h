@@ -14,9 +14,9 @@
 namespace orrery::agent {
 
 struct BurstPlan {
-  std::string folder;  // must be there; files of the burst are removed afterwards
+  std::string folder;  // must exist; the files of the burst are removed afterwards
   int writers = 4;
-  std::uint64_t bytes = 0;  // of all writers together
+  std::uint64_t bytes = 0;  // total of all writers
   std::size_t write_bytes = std::size_t{8} << 20;
   std::uint64_t seed = 1;
   std::function<bool()> stop = {};
@@ -25,7 +25,7 @@ struct BurstPlan {
 struct BurstTimes {
   double stall_end_s = 0;
   double safe_s = 0;
-  std::uint64_t bytes = 0;  // written by all
+  std::uint64_t bytes = 0;  // written, total of all writers
   std::string fault;        // empty: none
 };
 

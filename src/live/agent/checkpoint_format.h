@@ -1,14 +1,14 @@
-// Whether a checkpoint is finished, and whether its bytes can be right, by what its framework says.
+// Tells from a framework's own files whether a checkpoint is finished and whether it is sound.
 //
-// Finished: the file that a framework writes last is there.
+// Finished: the file that the framework writes last exists.
 //   torch.distributed.checkpoint  .metadata (written by rank 0 after all others)
 //   Megatron-LM                   the tracker beside the items names this iteration or a later one
 //   safetensors                   the index, with every shard that it names; a single model file
 //   Hugging Face Trainer          trainer_state.json
-// or a file of one's own choosing. Nothing else counts: sizes that stand still prove no end, for a
-// writer may wait.
-// Sound: a safetensors file is as long as its own header says; an index names files that are there.
-// torch's and Megatron's files carry no checksums, so that what was read first is what is kept.
+// or a file that the user names. Nothing else counts: a size that stops growing proves nothing,
+// since a writer may pause.
+// Sound: a safetensors file is as long as its own header says, and every file that an index names
+// exists. torch's and Megatron's files have no checksums, so their first reading is the reference.
 #pragma once
 
 #include <optional>
@@ -19,24 +19,25 @@
 
 namespace orrery::agent {
 
-// The number at the end of a name: "iter_0001000" is 1000; 0 where there is none.
+// Returns the number at the end of a name (1000 for "iter_0001000"), or 0 if there is none.
 std::int64_t step_of(std::string_view id);
 
-// `tracked`: the iteration that Megatron's tracker names, if there is one. `marker`: the file that
-// ends an item, where it is none of the above.
+// `tracked` is the iteration that Megatron's tracker names. `marker` is the file that ends an item,
+// instead of those above; empty: none.
 bool is_finished(const KeptItem& item, std::optional<std::int64_t> tracked,
                  const std::string& marker);
 
 inline constexpr std::string_view kMegatronTracker = "latest_checkpointed_iteration.txt";
-// A header is JSON; beyond this it is no header.
+// A longer safetensors header is taken for garbage.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = std::uint64_t{100} << 20;
 
-// Of a safetensors file that begins so: how long it must be; none where it is no such file. `head`
-// holds its first 8 bytes and the header they announce.
+// Returns the length that a safetensors file must have, or nothing if it is no such file. `head` is
+// its first 8 bytes and the header whose length they give.
 std::optional<std::uint64_t> safetensors_bytes(std::string_view head);
 std::optional<std::uint64_t> safetensors_header_bytes(std::string_view first_eight);
 
-// Shards that an index names and the item does not have; all of it where it is no index.
+// Returns a shard that the index names and the item lacks, or nothing if all exist. If the text is
+// no index, the index itself counts as missing.
 std::optional<std::string> missing_shard(std::string_view index, const KeptItem& item);
 
 }  // namespace orrery::agent

@@ -1,10 +1,9 @@
-// The manifest that ends a copy of the lifecycle agent, `.orrery-copy.json`: the files with their
-// sizes and SHA-256, when the item was made, and the digest of all of it.
+// The manifest `.orrery-copy.json`, which the lifecycle agent writes last when it copies an item:
+// the files with their sizes and SHA-256, when the item was made, and the digest of the item.
 //
-// It is text from outside like any other: its paths are checked as paths are, and it is held
-// against the files that are there. The digest of an item is the SHA-256 over its list of files
-// ("PATH\nBYTES
-// \nSHA256\n" each), without marks and manifest, so that it is the same everywhere.
+// It may have been changed by others, so its paths are checked like any path, and its entries are
+// compared with the files. The digest of an item is the SHA-256 over "PATH\nBYTES\nSHA256\n" of
+// each file, without marks and manifest, so it is the same at every place.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +20,11 @@ namespace orrery::agent {
 inline constexpr std::string_view kManifest = ".orrery-copy.json";
 inline constexpr std::string_view kMilestone = ".orrery-milestone";
 inline constexpr std::string_view kHold = ".orrery-hold";
-// A manifest, a tracker or an index beyond this is none.
+// A longer manifest, tracker or index is not read.
 inline constexpr std::uint64_t kTextMax = std::uint64_t{64} << 20;
 
 bool is_mark(const std::string& path);
-// Neither a mark nor the manifest.
+// Returns true if the file is neither a mark nor the manifest.
 bool is_content(const KeptFile& file);
 
 struct CopyFile {
@@ -42,16 +41,16 @@ struct CopyManifest {
   std::map<std::string, CopyFile> files = {};  // by path
 };
 
-// The digest of an item with these files.
+// Returns the digest of an item with these files.
 std::string digest_of(const std::map<std::string, CopyFile>& files);
 std::string text_of(const CopyManifest& manifest);
-// Nothing if the text is no manifest of this version.
+// Returns nothing if the text is no manifest of this version.
 std::optional<CopyManifest> read_manifest(std::string_view text);
 
-// A path in it that leads out of the item, with its fault; nothing if there is none.
+// Returns the fault of a path that leads out of the item, or nothing if there is none.
 std::string manifest_path_fault(const CopyManifest& manifest);
-// The first file in which the item, as it was read, differs from its manifest, and how; nothing if
-// they agree.
+// Returns how the item, as it was read, differs from its manifest, beginning with the path of the
+// file, or nothing if they agree.
 std::string difference(const CopyManifest& manifest, const std::map<std::string, CopyFile>& read);
 
 }  // namespace orrery::agent

@@ -1,4 +1,4 @@
-// Time that has passed on the clock that nobody sets: what a probe measures with.
+// Elapsed time on the monotonic clock, for probes.
 #pragma once
 
 #include <chrono>

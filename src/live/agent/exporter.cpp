@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 // Two Prometheus servers, or a person beside one, must not double the load on slurmctld.
 constexpr double kShortestLook_s = 1;
-// Metrics of a source that fails are shown for so long, with their age; then they are no news.
+// Metrics of a source that fails are shown for this long, with their age, and then left out.
 constexpr double kKept_s = 60;
-// A folder of node files has a few a node; a file has a few lines a rank.
+// A folder of node files has a few per node; a file has a few lines per rank.
 constexpr std::size_t kFilesMax = 20'000;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kLoggedMax = 5;
@@ -226,7 +226,7 @@ MetricFamilies Exporter::health() const {
     age.samples.push_back(
         {{{"source", s->name}}, std::max(0.0, setup_.now().base() - s->last_good_s)});
   }
-  // The page itself is a source too: it answers, or nobody reads this.
+  // The plan is a source too; it is up if the page has one.
   up.samples.push_back({{{"source", "plan"}}, setup_.plan.empty() ? 0.0 : 1.0});
   return {up,
           faults,

@@ -2,14 +2,14 @@
 //
 //   orrery_plan_NAME{..., bound="value|low|high"}    from the review, handed in
 //   orrery_measured_NAME{...}                        from Slurm, node files, storage probes
-//   orrery_exporter_NAME{...}                        how the last look went
-// Sources are read when Prometheus asks, not more than once a second, each by a thread of its own.
-// The page waits for them a little (`patience`) and then answers with what the last look of each
-// found: a program that hangs delays nobody and takes no metric away at once. source_up says 0
-// where the last look failed or is late; source_age_seconds how old the source's metrics are; after
-// kKept_s they are left out. Node files are what jobs and health
-// checks leave in a folder (`*.prom`, lines of the exposition format); a file that a job replaces
-// by rename is never seen half written. A probe file is the CSV of `orrery probe storage`.
+//   orrery_exporter_NAME{...}                        whether the sources could be read
+// Sources are read when Prometheus asks, at most once a second, each by a thread of its own. The
+// page waits for them up to `patience` and then shows the last result of each, so a program that
+// hangs delays no scrape and removes no metric at once. source_up is 0 if the last reading failed
+// or is late. source_age_seconds is the age of the source's metrics; older than kKept_s they are
+// left out. Node files are what jobs and health checks leave in a folder (`*.prom`, lines of the
+// exposition format); a job should replace its file by rename, so that it is never read half
+// written. A probe file is the CSV of `orrery probe storage`.
 #pragma once
 
 #include <condition_variable>
@@ -28,7 +28,7 @@
 namespace orrery::agent {
 
 struct ProbeFile {
-  std::string tier;  // that it measured
+  std::string tier;  // the tier that it measured
   std::string path;
 };
 // "hot=probes/a.csv", or the tier in the file's name: "probes/hot.csv".
@@ -39,7 +39,7 @@ ProbeFile probe_file_of(std::string_view text);
 Result<MetricFamilies> probe_metrics(std::string_view csv, const ProbeFile& probe);
 
 struct ExporterSetup {
-  MetricFamilies plan;  // orrery_plan_*, and what names the design
+  MetricFamilies plan;  // orrery_plan_*, and the design's name
   bool slurm = false;
   SlurmQuestion question;
   std::string node_files;  // a folder; empty: none
@@ -55,7 +55,7 @@ struct ExporterSetup {
 class Exporter {
  public:
   explicit Exporter(ExporterSetup setup);
-  ~Exporter();  // waits for looks that are under way
+  ~Exporter();  // waits for readings that are under way
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
@@ -63,7 +63,7 @@ class Exporter {
   std::string page();
 
  private:
-  // What one source gave at its last look; guarded by mutex_ but for the name and the look.
+  // What one source gave at its last look. mutex_ guards all but `name` and `look`.
   struct Source {
     std::string name;  // "slurm", "node-files", "probe"
     std::function<Result<MetricFamilies>(Diagnostics& faults)> look;
@@ -72,9 +72,9 @@ class Exporter {
     bool up = false;
     double looked_at_s = -1;
     double last_good_s = 0;
-    MetricFamilies found;  // of the last good look
+    MetricFamilies found;  // by the last good look
     std::size_t faults = 0;
-    std::string said;  // what was logged last; not repeated at every scrape
+    std::string said;  // logged last, so it is not repeated at every scrape
     std::jthread thread;
   };
 

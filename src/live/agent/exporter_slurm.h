@@ -1,10 +1,10 @@
-// What a running Slurm says of its nodes and its queue, as metrics.
+// Metrics of a running Slurm: its nodes and its queue.
 //
-// One sinfo and one squeue a look, fields asked for by name and separated by ';'. Lines that cannot
-// be read are counted and left out: a metric page with one odd node is worth more than none. A
-// job's wait runs from submission; jobs that wait by their own will (held, a dependency, a begin
-// time) do not count. The head of a queue is the waiting job of the highest priority, the oldest
-// among equals; whether it fits is asked of whole nodes, as Slurm places it.
+// A look is one sinfo and one squeue, with the fields asked for by name and separated by ';'. Lines
+// that cannot be read are counted and left out: a page without one odd node is better than no page.
+// A job's wait begins with its submission; jobs that are held, depend on others or have a begin
+// time do not count. The head of a queue is the waiting job of the highest priority, the oldest if
+// tied. Whether it fits is computed for whole nodes, as Slurm places it.
 #pragma once
 
 #include <cstdint>
@@ -46,29 +46,30 @@ struct SlurmJob {
   Seconds started;
   std::string reason;
 
-  // Waits for a place, and not for a time, a person or another job.
+  // Returns true if the job waits for nodes, not for a time, a person or another job.
   bool waits_for_place() const;
 };
 
 struct SlurmLook {
-  std::vector<SlurmNode> nodes;  // a node in two partitions stands twice
+  std::vector<SlurmNode> nodes;  // a node in two partitions occurs twice
   std::vector<SlurmJob> jobs;
-  Diagnostics faults;  // of single lines
+  Diagnostics faults;  // one per line that could not be read
 };
 
 std::vector<SlurmNode> parse_sinfo(std::string_view text, Diagnostics& faults);
 std::vector<SlurmJob> parse_squeue(std::string_view text, Diagnostics& faults);
-// GPUs in "gpu:h100:8(S:0-1),shard:4" or "gres:gpu:2"; 0 where there are none.
+// Returns the GPUs in "gpu:h100:8(S:0-1),shard:4" or "gres:gpu:2", or 0 if there are none.
 int gpus_in(std::string_view gres);
 
 struct SlurmQuestion {
-  std::string conf;  // slurm.conf; empty: where the programs look themselves
+  std::string conf;  // path of slurm.conf; empty: the default of the programs
   Seconds timeout = seconds(10);
 };
-// An error where a program cannot be run or fails.
+// Fails if a program cannot be run or fails.
 Result<SlurmLook> look_at_slurm(const SlurmQuestion& question, const CommandRunner& runner);
 
-// Every metric for every partition, 0 where there is nothing, so that absence means a fault.
+// Returns every metric for every partition, 0 if there is nothing to count, so that a missing
+// metric means a fault.
 Result<MetricFamilies> slurm_metrics(const SlurmLook& look, Seconds now);
 
 }  // namespace orrery::agent

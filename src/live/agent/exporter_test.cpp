@@ -1,19 +1,24 @@
+// The page as Prometheus scrapes it: what each source gives, how long it is kept, and what the page
+// says of sources that fail or hang.
 #include "live/agent/exporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <thread>
 
-namespace orrery::agent {
+#include "core/base/text.h"
+#include "live/agent/test_folder.h"
+
+namespace orrery::agent::exporter_tests {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
@@ -35,6 +40,7 @@ constexpr const char* kSqueue =
     "13;batch;PENDING;1;N/A;gres:gpu:16;300;2026-11-15T05:30:00;N/A;JobHeldUser;\n"
     "14;batch,debug;PENDING;2;N/A;gres:gpu:8;150;2026-11-15T05:40:00;N/A;Priority;\n";
 
+// The value of a series, or "no SERIES".
 std::string metric_line(const std::string& page, const std::string& series) {
   const std::size_t at = page.find("\n" + series + " ");
   if (at == std::string::npos) return "no " + series;
@@ -61,32 +67,7 @@ ExporterSetup setup_with(CommandRunner run) {
           .now = [] { return Seconds(kNow); }};
 }
 
-TEST(ExporterSlurm, a_job_that_ends_or_is_held_up_neither_waits_nor_runs) {
-  Diagnostics faults;
-  const auto jobs = parse_squeue(
-      "1;p;COMPLETING;1;N/A;N/A;1;N/A;N/A;None;\n2;p;SUSPENDED;1;N/A;N/A;1;N/A;N/A;None;\n"
-      "3;p;RUNNING;1;N/A;N/A;1;N/A;N/A;None;\n4;p;PENDING;1;N/A;N/A;1;N/A;N/A;None;\n",
-      faults);
-  ASSERT_THAT(jobs, SizeIs(4));
-  EXPECT_FALSE(jobs[0].running || jobs[0].pending);
-  EXPECT_FALSE(jobs[1].running || jobs[1].pending);
-  EXPECT_TRUE(jobs[2].running && !jobs[2].pending);
-  EXPECT_TRUE(jobs[3].pending && !jobs[3].running);
-}
-
-TEST(ExporterSlurm, counts_gpus_in_every_notation) {
-  EXPECT_EQ(gpus_in("gpu:h100:8(S:0-1)"), 8);
-  EXPECT_EQ(gpus_in("gpu:h100:5(IDX:0-2,4,6)"), 5);
-  EXPECT_EQ(gpus_in("gres:gpu:4"), 4);
-  EXPECT_EQ(gpus_in("gpu"), 1);
-  EXPECT_EQ(gpus_in("gpu:a:2,gpu:b:3,shard:40"), 5);
-  EXPECT_EQ(gpus_in("(null)"), 0);
-  EXPECT_EQ(gpus_in("N/A"), 0);
-  EXPECT_EQ(gpus_in("gpu:999999999999999999999"), 1);
-  EXPECT_EQ(gpus_in("gpu:h100:8(((,"), 8);
-}
-
-TEST(ExporterSlurm, a_page_of_a_recorded_cluster) {
+TEST(Exporter, page_shows_a_recorded_cluster) {
   Exporter exporter(setup_with(recorded(kSinfo, kSqueue)));
   const std::string page = exporter.page();
   EXPECT_EQ(metric_line(page, "orrery_measured_nodes{state=\"idle\"}"), "1");
@@ -97,13 +78,13 @@ TEST(ExporterSlurm, a_page_of_a_recorded_cluster) {
   EXPECT_EQ(metric_line(page, "orrery_measured_cluster_gpus{use=\"total\"}"), "48");
   EXPECT_EQ(metric_line(page, "orrery_measured_gpus{partition=\"batch\",use=\"free\"}"), "11");
   EXPECT_EQ(metric_line(page, "orrery_measured_gpus{partition=\"debug\",use=\"free\"}"), "8");
-  // Job 13 asks for more but is held; 12 has the higher priority of the rest. 16 GPUs on two whole
-  // nodes, of which one is free: 11 are free in all.
+  // Job 13 asks for more but is held; of the rest, 12 has the highest priority. It needs 16 GPUs
+  // on two whole nodes, and only one node is free although 11 GPUs are.
   EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_gpus{partition=\"batch\"}"), "16");
   EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_nodes{partition=\"batch\"}"), "2");
   EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_fitting_nodes{partition=\"batch\"}"),
             "1");
-  // Waits of 600 (ran), 600 (12 so far) and 1200 (14 so far); the held one does not count.
+  // Waits: job 11 600 s, 12 so far 600 s, 14 so far 1200 s; the held one does not count.
   EXPECT_EQ(
       metric_line(page, "orrery_measured_queue_wait_seconds{partition=\"batch\",quantile=\"0.5\"}"),
       "600");
@@ -118,7 +99,7 @@ TEST(ExporterSlurm, a_page_of_a_recorded_cluster) {
   EXPECT_EQ(metric_line(page, "orrery_exporter_source_faults{source=\"slurm\"}"), "0");
 }
 
-TEST(ExporterSlurm, an_idle_cluster_has_every_metric) {
+TEST(Exporter, idle_cluster_has_every_metric) {
   Exporter exporter(setup_with(recorded("n1;p;idle;(null);(null);none;\n", "")));
   const std::string page = exporter.page();
   const auto families = metrics_from("slurm").value();
@@ -126,25 +107,7 @@ TEST(ExporterSlurm, an_idle_cluster_has_every_metric) {
   for (const MetricFamily& f : families) EXPECT_THAT(page, HasSubstr("# TYPE " + f.name)) << page;
 }
 
-TEST(ExporterSlurm, lines_that_cannot_be_read_are_counted_and_left_out) {
-  Diagnostics faults;
-  EXPECT_THAT(
-      parse_sinfo("n1;p;idle;gpu:8;gpu:0;a reason\nwith a break;\nslurm_load: error\n;;;;;;\n",
-                  faults),
-      SizeIs(1));
-  EXPECT_THAT(faults, SizeIs(3));
-  faults.clear();
-  EXPECT_THAT(parse_squeue("1;p;RUNNING;many;N/A;N/A;1;N/A;N/A;None;\n"
-                           "2;p;RUNNING;-4;N/A;N/A;1;N/A;N/A;None;\n"
-                           "3;p;RUNNING\n"
-                           "4;p;PENDING;1;N/A;N/A;x;soon;N/A;Resources;\n",
-                           faults),
-              SizeIs(1));
-  EXPECT_THAT(faults, SizeIs(3));
-  EXPECT_THAT(parse_sinfo(std::string(100'000, ';') + "\n\xff\xfe\n", faults), IsEmpty());
-}
-
-TEST(ExporterSlurm, programs_that_fail_cost_only_their_own_metrics) {
+TEST(Exporter, failed_program_costs_only_its_own_metrics) {
   Diagnostics logged;
   ExporterSetup setup = setup_with([](const Command&) -> Result<CommandResult> {
     return CommandResult{.exit_code = 1, .err = "Unable to contact slurm controller"};
@@ -159,8 +122,8 @@ TEST(ExporterSlurm, programs_that_fail_cost_only_their_own_metrics) {
   EXPECT_THAT(logged.front().why, HasSubstr("Unable to contact"));
 }
 
-// A Slurm that hangs: scrapes are answered in the patience, from the last look, with its age.
-TEST(ExporterSlurm, a_program_that_hangs_delays_no_scrape) {
+// Scrapes are answered within the patience, from the last look, with its age.
+TEST(Exporter, hanging_program_delays_no_scrape) {
   std::atomic<bool> hangs = false;
   std::atomic<double> now = kNow;
   ExporterSetup setup = setup_with([&](const Command& c) -> Result<CommandResult> {
@@ -193,7 +156,7 @@ TEST(ExporterSlurm, a_program_that_hangs_delays_no_scrape) {
   EXPECT_EQ(metric_line(exporter.page(), nodes), "1");
 }
 
-TEST(ExporterSlurm, asks_without_a_shell_and_in_utc) {
+TEST(Exporter, slurm_is_asked_in_utc_and_at_most_once_a_second) {
   std::vector<Command> asked;
   ExporterSetup setup = setup_with([&asked](const Command& c) -> Result<CommandResult> {
     asked.push_back(c);
@@ -210,58 +173,141 @@ TEST(ExporterSlurm, asks_without_a_shell_and_in_utc) {
                                                     "SLURM_CONF", "/etc/slurm/x;y.conf")));
 }
 
-TEST(ExporterMetrics, text_is_escaped_and_reads_back) {
-  const std::string odd = "a\\b\"c\nd{}=, \xc3\xbc";
-  const MetricFamilies one = {
-      {.name = "orrery_measured_step_time_seconds",
-       .help = "back\\slash\nand break",
-       .samples = {{{{"workload", odd}, {"node", "n"}}, 0.25}, {{{"workload", "w"}}, -1e-9}}}};
-  const std::string text = exposition(one);
-  EXPECT_THAT(text,
-              HasSubstr("# HELP orrery_measured_step_time_seconds back\\\\slash\\nand break\n"));
-  EXPECT_THAT(text, HasSubstr("node=\"n\",workload=\"a\\\\b\\\"c\\nd{}=, \xc3\xbc\"} 0.25\n"));
-  const ParsedMetrics back = parse_metrics(text, "x.prom", one);
-  EXPECT_THAT(back.faults, IsEmpty());
-  ASSERT_THAT(back.families, SizeIs(1));
-  EXPECT_EQ(exposition({{.name = back.families[0].name,
-                         .help = one[0].help,
-                         .samples = {back.families[0].samples[2], back.families[0].samples[3]}}}),
-            text);
-}
-
-TEST(ExporterMetrics, a_series_that_stands_twice_is_written_once) {
-  const std::string text = exposition({{.name = "a", .help = "h", .samples = {{{{"x", "1"}}, 1}}},
-                                       {.name = "a", .help = "h", .samples = {{{{"x", "1"}}, 2}}}});
-  EXPECT_EQ(text, "# HELP a h\n# TYPE a gauge\na{x=\"1\"} 1\n");
-}
-
-// A family's lines stand together, wherever its parts came from, and families by their names.
-TEST(ExporterMetrics, families_are_united_and_sorted) {
-  const MetricFamily late{.name = "b", .help = "hb", .samples = {{{{"x", "1"}}, 1}}};
-  const MetricFamily early{.name = "a", .help = "ha", .samples = {{{{"z", "1"}, {"y", "2"}}, 2}}};
-  const MetricFamily more{.name = "b", .help = "hb", .samples = {{{{"x", "0"}}, 3}}};
-  EXPECT_EQ(exposition({late, early, more}),
-            "# HELP a ha\n# TYPE a gauge\na{y=\"2\",z=\"1\"} 2\n"
-            "# HELP b hb\n# TYPE b gauge\nb{x=\"1\"} 1\nb{x=\"0\"} 3\n");
-}
-
-TEST(ExporterMetrics, hostile_lines_are_faults_and_the_rest_counts) {
-  const auto known = metrics_from("files").value();
-  const std::string name = "orrery_measured_step_time_seconds";
-  for (const std::string& bad :
-       {name + "{workload=\"w} 1", name + "{workload='w'} 1", name + " 1 1700000000",
-        name + "{__name__=\"x\"} 1", name + "{a=\"1\",a=\"2\"} 1", name + "{a=\"1\"", name + " one",
-        name + "{1a=\"x\"} 1", std::string("node_cpu_seconds 3"), std::string("{} 1"),
-        name + "{a=\"" + std::string(10'000, 'x') + "\"} 1", name + "{a=\"\xff\"} 1"}) {
-    const ParsedMetrics parsed =
-        parse_metrics(bad + "\n" + name + "{rank=\"1\",} 2\n# x\n\n", "f.prom", known);
-    EXPECT_THAT(parsed.faults, SizeIs(1)) << bad.substr(0, 80);
-    ASSERT_THAT(parsed.families, SizeIs(1)) << bad.substr(0, 80);
-    EXPECT_EQ(parsed.families.front().samples.size(), 1u);
+// Pages made from node files, at a clock that the test sets.
+class ExporterFiles : public testing::Test {
+ protected:
+  ExporterSetup setup() {
+    ExporterSetup made{.slurm = false, .question = {}, .node_files = folder.path(), .probes = {}};
+    made.patience = seconds(30);
+    made.read_file = [this](const std::string& path) -> Result<std::string> {
+      const auto at = texts.find(path.substr(path.rfind('/') + 1));
+      if (at == texts.end()) return fail({.code = "no.file", .what = path});
+      return at->second;
+    };
+    made.now = [this] { return Seconds(now); };
+    made.log = [this](const Diagnostics& d) { logged.push_back(d.size()); };
+    return made;
   }
+  void file(const std::string& name, const std::string& text) {
+    folder.write(name, "");
+    texts[name] = text;
+  }
+  TestFolder folder;
+  std::map<std::string, std::string> texts;
+  double now = kNow;
+  std::vector<std::size_t> logged;
+};
+
+TEST_F(ExporterFiles, family_of_several_files_is_merged) {
+  file("a.prom",
+       "orrery_measured_tier_latency_seconds{op=\"read\",tier=\"a\"} 1\n"
+       "orrery_measured_step_time_seconds{rank=\"1\"} 2\n");
+  file("b.prom",
+       "orrery_measured_step_time_seconds{rank=\"2\"} 3\n"
+       "orrery_measured_tier_latency_seconds{op=\"read\",tier=\"b\"} 4\n");
+  Exporter exporter(setup());
+  const std::string page = exporter.page();
+  EXPECT_EQ(metric_line(page, "orrery_measured_step_time_seconds{rank=\"1\"}"), "2");
+  EXPECT_EQ(metric_line(page, "orrery_measured_step_time_seconds{rank=\"2\"}"), "3");
+  EXPECT_EQ(metric_line(page, "orrery_measured_tier_latency_seconds{op=\"read\",tier=\"a\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_measured_tier_latency_seconds{op=\"read\",tier=\"b\"}"), "4");
+  EXPECT_EQ(page.find("# TYPE orrery_measured_step"), page.rfind("# TYPE orrery_measured_step"));
 }
 
-TEST(ExporterProbe, figures_of_a_probe_become_metrics_of_its_tier) {
+TEST_F(ExporterFiles, metrics_of_a_failed_source_are_kept_for_a_minute) {
+  file("a.prom", "orrery_measured_step_time_seconds{rank=\"1\"} 2\n");
+  Exporter exporter(setup());
+  const std::string rank = "orrery_measured_step_time_seconds{rank=\"1\"}";
+  std::string page = exporter.page();
+  const auto of = [&](const char* what) {
+    return metric_line(page,
+                       std::string("orrery_exporter_source_") + what + "{source=\"node-files\"}");
+  };
+  EXPECT_EQ(of("up"), "1");
+  EXPECT_EQ(of("faults"), "0");
+  EXPECT_EQ(of("age_seconds"), "0");
+  EXPECT_EQ(of("last_good_timestamp_seconds"), shortest(kNow));
+  EXPECT_EQ(metric_line(page, "orrery_exporter_source_up{source=\"plan\"}"), "0");
+  EXPECT_EQ(metric_line(page, "orrery_exporter_looks_total"), "1");
+  std::filesystem::remove_all(folder.path());
+  now = kNow + 0.9;
+  page = exporter.page();
+  EXPECT_EQ(of("up"), "1") << "at most one look a second";
+  now = kNow + 60;
+  page = exporter.page();
+  EXPECT_EQ(of("up"), "0");
+  EXPECT_EQ(of("faults"), "1");
+  EXPECT_EQ(of("age_seconds"), "60");
+  EXPECT_EQ(metric_line(page, rank), "2");
+  EXPECT_EQ(metric_line(page, "orrery_exporter_looks_total"), "2");
+  now = kNow + 61;
+  page = exporter.page();
+  EXPECT_EQ(metric_line(page, rank), "no " + rank);
+  now = kNow - 100;  // the clock was set back: looked at again
+  page = exporter.page();
+  EXPECT_EQ(metric_line(page, "orrery_exporter_looks_total"), "4");
+  EXPECT_EQ(of("age_seconds"), "0");
+}
+
+TEST_F(ExporterFiles, faults_are_all_counted_and_logged_once_five_at_most) {
+  std::string bad;
+  for (int i = 0; i < 7; ++i) bad += "nonsense " + std::to_string(i) + "\n";
+  file("a.prom", bad + "orrery_measured_step_time_seconds{rank=\"1\"} 2\n");
+  file("b.prom", std::string(1 << 20, '#'));
+  Exporter exporter(setup());
+  const std::string page = exporter.page();
+  EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 7\n"))
+      << "a file of just a MiB is read";
+  EXPECT_THAT(logged, testing::ElementsAre(5));
+  now += 2;
+  exporter.page();
+  EXPECT_THAT(logged, SizeIs(1)) << "logged already";
+  file("a.prom", "nonsense\n");
+  now += 2;
+  EXPECT_THAT(exporter.page(), HasSubstr("source_faults{source=\"node-files\"} 1\n"));
+  EXPECT_THAT(logged, testing::ElementsAre(5, 1));
+}
+
+TEST_F(ExporterFiles, only_plain_prom_files_up_to_a_mebibyte_are_read) {
+  const auto line = [](int rank) {
+    return "orrery_measured_step_time_seconds{rank=\"" + std::to_string(rank) + "\"} 2\n";
+  };
+  file("a.prom", line(1));
+  file("b.txt", line(2));
+  file("target", line(3));
+  ASSERT_EQ(::symlink("target", folder.at("c.prom").c_str()), 0);
+  texts["c.prom"] = line(3);
+  file("large.prom", "# " + std::string((1 << 20) + 1, 'x'));
+  folder.write("large.prom", texts["large.prom"]);
+  const std::string page = Exporter(setup()).page();
+  EXPECT_THAT(page, HasSubstr("{rank=\"1\"} 2"));
+  EXPECT_THAT(page, Not(HasSubstr("rank=\"2\"")));
+  EXPECT_THAT(page, Not(HasSubstr("rank=\"3\""))) << "a link could lead anywhere";
+  EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 1\n")) << "the large one";
+}
+
+TEST(Exporter, unreadable_lines_of_slurm_are_counted) {
+  ExporterSetup setup{.slurm = true, .question = {}, .node_files = {}, .probes = {}};
+  std::vector<std::size_t> logged;
+  double now = 1;
+  setup.patience = seconds(30);
+  setup.now = [&now] { return Seconds(now); };
+  setup.log = [&logged](const Diagnostics& d) { logged.push_back(d.size()); };
+  setup.run = [](const Command& c) -> Result<CommandResult> {
+    return CommandResult{
+        .out = c.words.front() == "sinfo" ? "a;p;idle;gpu:8;gpu:0;x;\nhalf\nof it\n" : "no;job\n"};
+  };
+  Exporter exporter(std::move(setup));
+  const std::string page = exporter.page();
+  EXPECT_THAT(page, HasSubstr("orrery_exporter_source_faults{source=\"slurm\"} 3\n"));
+  EXPECT_THAT(page, HasSubstr("orrery_exporter_source_up{source=\"slurm\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("orrery_exporter_source_up{source=\"plan\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("orrery_exporter_source_age_seconds{source=\"slurm\"} 0\n"));
+  EXPECT_THAT(page, HasSubstr("orrery_measured_cluster_gpus{use=\"total\"} 8\n"));
+  EXPECT_THAT(logged, testing::ElementsAre(3));
+}
+
+TEST(ExporterProbe, figures_become_metrics_of_the_tier) {
   const std::string csv =
       "id,unit,value,low,high,repeats,label\nsequential_read,bytes_per_s,2e9,1e9,3e9,5,\"a, b\"\n"
       "first_byte,seconds,0.0005,0.0004,0.0006,5,x\nrandom_read,per_s,1000,900,1100,5,y\n";
@@ -272,10 +318,28 @@ TEST(ExporterProbe, figures_of_a_probe_become_metrics_of_its_tier) {
               HasSubstr("orrery_measured_tier_bytes_per_second{op=\"read\",tier=\"hot\"} 2e+09"));
   EXPECT_THAT(text,
               HasSubstr("orrery_measured_tier_latency_seconds{op=\"read\",tier=\"hot\"} 5e-04"));
+  EXPECT_FALSE(
+      probe_metrics("id,unit,value,low,high,repeats,label\nsequential_read,bytes_per_s,0,0,0,5,x\n",
+                    {"hot", "p.csv"}))
+      << "figures are above zero";
   EXPECT_FALSE(probe_metrics("nothing\n", {"hot", "p.csv"}).has_value());
   EXPECT_EQ(probe_file_of("hot=a/b.csv").path, "a/b.csv");
   EXPECT_EQ(probe_file_of("probes/cold.csv").tier, "cold");
 }
 
+TEST(ExporterProbe, unreadable_probe_does_not_hide_the_others) {
+  const std::string head = "id,unit,value,low,high,repeats,label\n";
+  ExporterSetup setup{
+      .slurm = false, .question = {}, .node_files = {}, .probes = {{"hot", "gone"}, {"cold", "p"}}};
+  setup.read_file = [&](const std::string& path) -> Result<std::string> {
+    if (path == "gone") return fail({.code = "no.file", .what = path});
+    return head + "sequential_write,bytes_per_s,3,3,3,5,x\n";
+  };
+  setup.now = [] { return Seconds(1794722400); };
+  const std::string page = Exporter(std::move(setup)).page();
+  EXPECT_THAT(page, HasSubstr("tier_bytes_per_second{op=\"write\",tier=\"cold\"} 3\n"));
+  EXPECT_THAT(page, HasSubstr("source_faults{source=\"probe\"} 1\n"));
+}
+
 }  // namespace
-}  // namespace orrery::agent
+}  // namespace orrery::agent::exporter_tests

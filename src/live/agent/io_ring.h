@@ -1,7 +1,7 @@
 // Reads or writes of one block size at one queue depth, for a bounded time: what fio calls a job.
 //
-// Two engines do the same work: io_uring keeps `depth` requests in flight from one thread; where
-// the kernel forbids it, `depth` threads call pread and pwrite. Sequential work wraps at the end of
+// Two engines do the same work: io_uring keeps `depth` requests in flight from one thread; if the
+// kernel forbids it, `depth` threads call pread and pwrite. Sequential work wraps at the end of
 // the span; random work draws uniformly over its blocks from a seeded stream. The clock runs from
 // the first request to the last answer; nothing is flushed here.
 #pragma once
@@ -16,7 +16,7 @@ namespace orrery::agent {
 enum class IoEngine { io_uring, threads };
 const char* to_text(IoEngine engine);
 
-// Whether this kernel lets us; `why` says what it answered.
+// Returns whether this kernel allows io_uring; if not, `why` is its answer.
 bool io_uring_works(std::string& why);
 
 struct IoPlan {
@@ -25,9 +25,9 @@ struct IoPlan {
   bool random = false;
   std::size_t block_bytes = std::size_t{1} << 20;  // with O_DIRECT a multiple of the sector
   int depth = 8;
-  std::uint64_t span_bytes = 0;  // of the file, from its start; at least one block
+  std::uint64_t span_bytes = 0;  // part of the file, from its start; at least one block
   double seconds_max = 1;
-  std::uint64_t bytes_max = 0;  // 0: time alone bounds it
+  std::uint64_t bytes_max = 0;  // 0: no limit but the time
   std::uint64_t seed = 1;
   std::function<bool()> stop = {};
 };
@@ -38,7 +38,7 @@ struct IoRun {
   double seconds = 0;
   double latency_p50_s = 0;
   double latency_p99_s = 0;
-  double cpu_share = 0;  // of one core, user and system, over all our threads
+  double cpu_share = 0;  // CPU time of all our threads over the wall clock: 1 is one busy core
   std::string fault;     // the first request that failed, and why; empty: none
 
   double bytes_per_s() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }

@@ -1,6 +1,5 @@
-// Reads an item's files and checks what they say of themselves: lengths that a safetensors header
-// announces, shards that an index names, digests that a manifest lists (checkpoint_format.h,
-// copy_manifest.h).
+// Reads an item's files and checks them against the length in a safetensors header, the shards in
+// an index and the digests in a manifest (checkpoint_format.h, copy_manifest.h).
 #pragma once
 
 #include <functional>
@@ -14,19 +13,20 @@
 
 namespace orrery::agent {
 
+// Refuses an action: the item stays as it is.
 std::unexpected<Diagnostics> stays(std::string what);
 
-// All of a file that is text; a fault if it is longer than `bytes_max`.
+// Returns the whole text of a file. Fails if it is longer than `bytes_max`.
 Result<std::string> read_text(KeepStore& store, const std::string& id, const KeptFile& file,
                               std::uint64_t bytes_max = kTextMax);
 
-// Hashes what is read through it, from the last time that it was read from the beginning.
+// Hashes what is read through it. Reading from offset 0 again starts over.
 class HashingSource {
  public:
   explicit HashingSource(net::BodySource source) : source_(std::move(source)) {}
 
   std::optional<std::size_t> operator()(std::uint64_t offset, std::span<char> into);
-  // Nothing if it was not read to `bytes` without a gap.
+  // Returns nothing if it was not read up to `bytes` without a gap.
   std::optional<std::string> finish(std::uint64_t bytes);
 
  private:
@@ -35,12 +35,12 @@ class HashingSource {
   std::uint64_t hashed_ = 0;
 };
 
-// Reads every byte of the item's content. `stop` ends it between two pieces.
+// Reads every byte of the item's content, until `stop` returns true between two pieces.
 Result<std::map<std::string, CopyFile>> read_item(KeepStore& store, const KeptItem& item,
                                                   const std::function<bool()>& stop);
 
-// The file that fails a check, and the check, or nothing if all of them pass. `read`: what
-// read_item() found.
+// Returns the file that fails a check, and which check, or nothing if all pass. `read` is the
+// result of read_item().
 Result<std::string> failed_check(KeepStore& store, const KeptItem& item,
                                  const std::map<std::string, CopyFile>& read);
 

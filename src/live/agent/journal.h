@@ -1,10 +1,10 @@
 // An append-only file of lines that survives its writer.
 //
-// append() is one write and one fdatasync: after a kill or a power cut the file holds whole
-// appends and at most one torn end, which open() cuts off (a line counts once its newline is
-// there). A file is looked at before it is touched: one that does not begin as a journal of this
-// form, or has a line that is none of it, is refused and keeps every byte. One writer at a time:
-// the lock lies on FILE.lock beside it and ends with the process, however that ends.
+// append() is one write and one fdatasync: after a kill or a power cut the file holds whole appends
+// and at most one torn end, which open() cuts off (a line counts once its newline is written).
+// open() checks a file before it changes it: a file that does not begin as a journal of this form,
+// or has an invalid line, is refused and keeps every byte. There is one writer at a time: it locks
+// FILE.lock, and the lock ends with the process, however that ends.
 #pragma once
 
 #include <functional>
@@ -18,30 +18,30 @@ namespace orrery::agent {
 
 struct JournalForm {
   std::string header;              // the first line of a new journal
-  std::vector<std::string> older;  // what the first line of an older one may begin with
-  std::function<Result<void>(std::string_view text)> check;  // of its whole lines
+  std::vector<std::string> older;  // prefixes of the first line of older journals
+  std::function<Result<void>(std::string_view text)> check;  // fails if a line is invalid
 };
 
 class Journal {
  public:
   static Result<Journal> open(const std::string& path, const JournalForm& form);
-  // The whole lines that open() would find, and its errors; writes nothing. No file: no lines.
+  // Returns the whole lines that open() would find, or its errors, without writing. A missing file
+  // has no lines.
   static Result<std::string> read(const std::string& path, const JournalForm& form);
   Journal(Journal&& other) noexcept;
   Journal& operator=(Journal&& other) noexcept;
   ~Journal();
 
-  // What was there when it was opened, whole lines only.
+  // The whole lines that the file had when it was opened.
   const std::string& text() const { return text_; }
-  // Bytes of a torn last line that were cut off.
+  // Bytes of the torn last line that open() cut off.
   std::size_t torn_bytes() const { return torn_; }
   std::size_t size() const { return size_; }  // now
 
-  // A file without a line of its own gets its header with the first append. No line may hold a line
-  // break.
+  // The first append to an empty file writes the header too. A line may not contain a line break.
   Result<void> append(const std::vector<std::string>& lines);
-  // Puts the header (once) and these lines in the place of everything, as one step: the old file or
-  // the new one is there.
+  // Replaces the file by the header and these lines in one step: after a crash the file is the old
+  // or the new one. The header is not written twice if `lines` begins with it.
   Result<void> rewrite(const std::vector<std::string>& lines);
 
  private:

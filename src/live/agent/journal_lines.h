@@ -1,12 +1,12 @@
-// The recovery agent's journal: one JSON object a line, `kind` first.
+// The recovery agent's journal: one JSON object per line, `kind` first.
 //
-//   {"kind":"journal",...}  the first line, which says what the file is
-//   {"kind":"seen",...}     what changed since the last such line; the first is the whole fleet
+//   {"kind":"journal",...}  the first line: which journal and which version
+//   {"kind":"seen",...}     what changed since the last such line; the first has the whole fleet
 //   {"kind":"job_lost",...} an event, named as in failure/recovery_memory.h
 //   {"kind":"act",...}      an action that is about to be carried out
 //   {"kind":"memory",...}   everything remembered: the second line of a shortened journal
 // recall() folds the events into a memory, which is all that a restarted agent needs. replay()
-// gives back every look with the decision that followed, so that the policy can be asked again.
+// returns every look with the decision that followed, so that another policy can be tried on it.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@
 
 namespace orrery::agent {
 
-// What Journal::open asks of a file before it touches it. Journals of 0.1.0 have no first line of
-// their own: they begin with a look or a memory.
+// The form that Journal::open() checks. Journals of 0.1.0 have no header: they begin with a look or
+// a memory.
 JournalForm recovery_journal(const std::string& file, const failure::RecoveryPolicy& policy);
 
 std::string line_of(const failure::RecoveryEvent& event);
@@ -28,14 +28,14 @@ std::string line_of(const failure::RecoveryAction& action);
 std::string line_of(const failure::RecoveryMemory& memory);
 std::string line_of_change(const failure::ClusterLook& before, const failure::ClusterLook& now);
 
-// `file` is named in messages. A line that is no journal line is an error with its number.
+// `file` is named in messages. Fails at the first invalid line, with its number.
 Result<failure::RecoveryMemory> recall(std::string_view text, const std::string& file,
                                        const failure::RecoveryPolicy& policy);
 
 struct JournalTick {
   failure::ClusterLook view;
   failure::Decision decision;
-  std::vector<failure::RecoveryEvent> tried;  // how its actions went
+  std::vector<failure::RecoveryEvent> tried;  // outcomes of its actions
 };
 Result<std::vector<JournalTick>> replay(std::string_view text, const std::string& file);
 

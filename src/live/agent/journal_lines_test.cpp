@@ -1,18 +1,19 @@
 #include "live/agent/journal_lines.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/base/random.h"
 
-namespace orrery::agent {
+namespace orrery::agent::journal_lines_tests {
 namespace {
 
 using failure::RecoveryEvent;
 using failure::RecoveryEventKind;
 
-// Values drawn so that no field has its default, and no two of a record are alike.
+// Draws values so that no field has its default and no two fields of a record are equal.
 class Drawn {
  public:
   explicit Drawn(std::uint64_t seed) : random_(seed, "journal-lines") {}
@@ -69,7 +70,7 @@ failure::RecoveryMemory memory_drawn(Drawn& d) {
                        .stood_in_for = d.name(),
                        .serves_for = d.name()};
   m.nodes[d.name()] = {.failures = 1};
-  // Each flag by itself, so that none stands in for another.
+  // Each flag by itself, so that two cannot be mixed up.
   using Flag = bool failure::NodeMemory::*;
   for (const Flag flag : {&failure::NodeMemory::out, &failure::NodeMemory::wants_drain,
                           &failure::NodeMemory::lemon, &failure::NodeMemory::fenced,
@@ -94,7 +95,7 @@ failure::RecoveryMemory memory_drawn(Drawn& d) {
   return m;
 }
 
-TEST(JournalLines, a_memory_is_recalled_with_every_field) {
+TEST(JournalLines, memory_is_recalled_with_every_field) {
   for (std::uint64_t seed = 1; seed < 20; ++seed) {
     Drawn d(seed);
     const failure::RecoveryMemory memory = memory_drawn(d);
@@ -107,8 +108,7 @@ TEST(JournalLines, a_memory_is_recalled_with_every_field) {
   EXPECT_EQ(*recall(line_of(failure::RecoveryMemory{}), "j", {}), failure::RecoveryMemory{});
 }
 
-// The fold of the lines is the fold of the events.
-TEST(JournalLines, every_kind_of_event_is_recalled_as_it_was_applied) {
+TEST(JournalLines, events_are_recalled_as_they_were_applied) {
   failure::RecoveryMemory applied;
   std::string text = R"({"kind":"journal","of":"orrery agent recover","version":1})"
                      "\n";
@@ -133,7 +133,7 @@ TEST(JournalLines, every_kind_of_event_is_recalled_as_it_was_applied) {
   EXPECT_EQ(*recalled, applied);
 }
 
-TEST(JournalLines, looks_that_tell_only_what_changed_give_every_look_back) {
+TEST(JournalLines, looks_written_as_changes_are_replayed_whole) {
   Drawn d(3);
   std::vector<failure::ClusterLook> looks(5);
   const std::vector<failure::JobView> jobs = {
@@ -190,12 +190,12 @@ TEST(JournalLines, looks_that_tell_only_what_changed_give_every_look_back) {
     EXPECT_EQ(tick.decision.actions[0].why + tick.decision.actions[0].key, "becauseexclude/7/1");
     ASSERT_EQ(tick.decision.events.size(), 1u);
     EXPECT_EQ(tick.decision.events[0].kind, RecoveryEventKind::job_gone);
-    ASSERT_EQ(tick.tried.size(), 1u) << "how an action went is no finding";
+    ASSERT_EQ(tick.tried.size(), 1u);
     EXPECT_TRUE(tick.tried[0].good);
   }
 }
 
-TEST(JournalLines, a_line_that_is_none_is_named_by_its_number) {
+TEST(JournalLines, invalid_line_is_a_fault_with_its_number) {
   const std::string good = line_of(RecoveryEvent{.kind = RecoveryEventKind::watch_began});
   for (const char* bad : {"rubbish", "{}", R"({"kind":"unheard_of","at_s":1})",
                           R"({"kind":"job_lost"})", R"({"kind":"memory"})"}) {
@@ -204,12 +204,52 @@ TEST(JournalLines, a_line_that_is_none_is_named_by_its_number) {
     EXPECT_EQ(recalled.error().front().code, "journal.line");
     EXPECT_EQ(recalled.error().front().place.line, 2);
   }
-  EXPECT_FALSE(replay(good, "j")) << "no look before it";
+  EXPECT_FALSE(replay(good, "j")) << "an event before any look";
   for (const char* bad : {R"({"kind":"seen","at_s":1,"jobs":[{"id":"1","phase":"asleep"}]})",
                           R"({"kind":"seen","at_s":1,"nodes":[{"name":"n","fence":"odd"}]})"}) {
     EXPECT_FALSE(replay(bad, "j")) << bad;
   }
 }
 
+// Journals of earlier versions lack some fields.
+TEST(JournalLines, fields_a_line_lacks_are_unset) {
+  const auto ticks = replay(
+      "{\"kind\":\"seen\",\"at_s\":5,\"nodes\":[{\"name\":\"n\"}],\"jobs\":[{\"id\":\"7\","
+      "\"phase\":\"running\"}]}\n{\"kind\":\"tried\",\"at_s\":6}\n",
+      "j");
+  ASSERT_TRUE(ticks) << to_text(ticks.error());
+  ASSERT_EQ(ticks->size(), 1U);
+  const failure::NodeView node{.name = "n"};
+  EXPECT_EQ(ticks->front().view.nodes.at(0), node);
+  EXPECT_FALSE(node.down || node.silent || node.drained || node.broken || node.spare);
+  const failure::JobView& job = ticks->front().view.jobs.at(0);
+  EXPECT_EQ(job.restarts, 0);
+  EXPECT_TRUE(job.requeueable);
+  EXPECT_FALSE(job.held || job.launch_failed || job.waits_for_time);
+  EXPECT_EQ(job.eligible, Seconds());
+  EXPECT_EQ(job.ended, Seconds());
+  const failure::RecoveryEvent& tried = ticks->front().tried.at(0);
+  EXPECT_EQ(tried.weight, 0);
+  EXPECT_EQ(tried.restarts, 0);
+  EXPECT_EQ(tried.lasted, Seconds());
+  EXPECT_FALSE(tried.good);
+}
+
+// Journals outlive a release, so their lines are a format.
+TEST(JournalLines, lines_are_ascii_json_in_a_fixed_order) {
+  EXPECT_EQ(recovery_journal("j", {}).header,
+            R"({"kind":"journal","of":"orrery agent recover","version":1})");
+  EXPECT_EQ(line_of(RecoveryEvent{
+                .kind = RecoveryEventKind::node_back, .at = seconds(5), .node = "n\xc3\xbc\xff"}),
+            R"({"kind":"node_back","at_s":5.0,"node":"n\u00fc\ufffd"})");
+  EXPECT_EQ(line_of(failure::RecoveryAction{.kind = failure::ActionKind::drain_node,
+                                            .job = "17",
+                                            .nodes = {"n1", "n2"},
+                                            .why = "\xe2\x82\xac",
+                                            .key = "drain/n1"}),
+            R"({"kind":"act","action":"drain_node","job":"17","nodes":["n1","n2"],)"
+            R"("why":"\u20ac","key":"drain/n1"})");
+}
+
 }  // namespace
-}  // namespace orrery::agent
+}  // namespace orrery::agent::journal_lines_tests

@@ -1,6 +1,7 @@
 #include "live/agent/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -8,14 +9,14 @@
 
 #include "live/agent/test_folder.h"
 
-namespace orrery::agent {
+namespace orrery::agent::journal_tests {
 namespace {
 
 namespace fs = std::filesystem;
 
-class JournalFile : public testing::Test {
+class JournalTest : public testing::Test {
  protected:
-  // Any line but "bad" is one.
+  // Every line is valid but "bad".
   static JournalForm form() {
     return {.header = "header of a journal",
             .older = {"old:"},
@@ -28,13 +29,22 @@ class JournalFile : public testing::Test {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  static std::size_t open_files() {
+    const auto all = fs::directory_iterator("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  }
+  static unsigned mode_of(const std::string& path) {
+    struct stat status = {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+    return status.st_mode & 07777U;
+  }
   void put(const std::string& text) const { folder_.write("j.jsonl", text); }
 
   TestFolder folder_;
   std::string path_ = folder_.at("j.jsonl");
 };
 
-TEST_F(JournalFile, what_was_appended_is_there_when_it_is_opened_again) {
+TEST_F(JournalTest, appended_lines_are_there_when_it_is_opened_again) {
   {
     auto journal = Journal::open(path_, form());
     ASSERT_TRUE(journal);
@@ -48,8 +58,7 @@ TEST_F(JournalFile, what_was_appended_is_there_when_it_is_opened_again) {
   EXPECT_EQ(again->text(), "header of a journal\na\nb\nc\n");
 }
 
-// Cut at every byte: whole lines stay, the torn one goes, and the next append begins a line.
-TEST_F(JournalFile, a_torn_end_is_cut_off) {
+TEST_F(JournalTest, torn_end_is_cut_off_at_every_byte) {
   const std::string whole = "header of a journal\nsecond\nthird\n";
   for (std::size_t length = 0; length <= whole.size(); ++length) {
     put(whole.substr(0, length));
@@ -65,18 +74,18 @@ TEST_F(JournalFile, a_torn_end_is_cut_off) {
   }
 }
 
-TEST_F(JournalFile, only_one_may_write) {
+TEST_F(JournalTest, second_writer_is_refused_until_the_first_ends) {
   auto first = Journal::open(path_, form());
   ASSERT_TRUE(first);
   const auto second = Journal::open(path_, form());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().front().code, "journal.unusable");
-  first = Journal::open(folder_.at("other"), form());  // the lock goes with its holder
+  first = Journal::open(folder_.at("other"), form());  // the lock ends with its holder
   ASSERT_TRUE(first);
   EXPECT_TRUE(Journal::open(path_, form()));
 }
 
-TEST_F(JournalFile, a_rewrite_is_whole_and_goes_on) {
+TEST_F(JournalTest, rewrite_replaces_everything_in_one_step) {
   auto journal = Journal::open(path_, form());
   ASSERT_TRUE(journal);
   ASSERT_TRUE(journal->append({"a", "b"}));
@@ -86,11 +95,28 @@ TEST_F(JournalFile, a_rewrite_is_whole_and_goes_on) {
   EXPECT_EQ(journal->size(), 29u);
   EXPECT_FALSE(fs::exists(path_ + ".next"));
   ASSERT_TRUE(journal->rewrite({"header of a journal", "memory"}));
-  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "its own first line stands once";
+  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "one header";
 }
 
-// A file of another's keeps every byte, and nothing is made beside it.
-TEST_F(JournalFile, what_is_no_journal_is_refused_and_left_as_it_was) {
+TEST_F(JournalTest, rewrite_without_lines_keeps_the_header) {
+  auto journal = Journal::open(path_, form());
+  ASSERT_TRUE(journal && journal->append({"one", "two"}));
+  ASSERT_TRUE(journal->rewrite({}));
+  EXPECT_EQ(on_disk(), "header of a journal\n");
+  EXPECT_EQ(journal->size(), 20U);
+  ASSERT_TRUE(journal->append({"three"}));
+  EXPECT_EQ(on_disk(), "header of a journal\nthree\n");
+}
+
+TEST_F(JournalTest, appending_nothing_writes_nothing) {
+  auto journal = Journal::open(path_, form());
+  ASSERT_TRUE(journal && journal->append({}));
+  EXPECT_EQ(on_disk(), "");
+  EXPECT_EQ(journal->size(), 0U);
+}
+
+// Nothing is created beside it either.
+TEST_F(JournalTest, foreign_file_is_refused_and_left_as_it_was) {
   const std::string minified = "{\"one\":" + std::string(100'000, '7') + "}";
   for (const std::string& text :
        {minified, std::string("a diary\nof many lines\nand a torn one"), std::string("{}\n"),
@@ -108,7 +134,14 @@ TEST_F(JournalFile, what_is_no_journal_is_refused_and_left_as_it_was) {
   EXPECT_EQ(older->text(), "old: 1\ngood\n");
 }
 
-TEST_F(JournalFile, to_read_it_changes_nothing) {
+TEST_F(JournalTest, older_journal_keeps_its_first_line) {
+  put("old: of 2024\nline\n");
+  auto journal = Journal::open(path_, form());
+  ASSERT_TRUE(journal && journal->append({"next"}));
+  EXPECT_EQ(on_disk(), "old: of 2024\nline\nnext\n");
+}
+
+TEST_F(JournalTest, reading_changes_nothing) {
   EXPECT_EQ(Journal::read(path_, form()), "");
   EXPECT_FALSE(fs::exists(path_));
   put("header of a journal\na\nto");
@@ -116,15 +149,42 @@ TEST_F(JournalFile, to_read_it_changes_nothing) {
   EXPECT_EQ(on_disk(), "header of a journal\na\nto");
 }
 
-TEST_F(JournalFile, what_is_no_file_is_refused) {
+TEST_F(JournalTest, folder_or_link_is_refused) {
   EXPECT_FALSE(Journal::open(folder_.path(), form()));
   const auto of_folder = Journal::read(folder_.path(), form());
   ASSERT_FALSE(of_folder);
-  EXPECT_EQ(of_folder.error().front().what, "no plain file: Invalid argument");
+  EXPECT_EQ(of_folder.error().front().code, "journal.unusable");
+  EXPECT_NE(of_folder.error().front().what.find("Invalid argument"), std::string::npos);
   EXPECT_FALSE(Journal::open(folder_.at("no/such/folder/j"), form()));
   fs::create_symlink("elsewhere", path_);
   EXPECT_FALSE(Journal::open(path_, form()));
 }
 
+TEST_F(JournalTest, files_are_private_to_the_agent) {
+  auto journal = Journal::open(path_, form());
+  ASSERT_TRUE(journal);
+  EXPECT_EQ(mode_of(path_), 0600U);
+  EXPECT_EQ(mode_of(path_ + ".lock"), 0600U);
+  ASSERT_TRUE(journal->rewrite({"a"}));
+  EXPECT_EQ(mode_of(path_), 0600U);
+}
+
+TEST_F(JournalTest, moved_journal_goes_on_and_every_file_is_closed) {
+  put("header of a journal\nfirst\ntorn");
+  const std::size_t before = open_files();
+  {
+    auto journal = Journal::open(path_, form());
+    auto other = Journal::open(folder_.at("other"), form());
+    ASSERT_TRUE(journal && other && journal->rewrite({"shorter"}));
+    EXPECT_EQ(open_files(), before + 4) << "two files and their locks";
+    *other = std::move(*journal);
+    EXPECT_EQ(other->text(), "header of a journal\nfirst\n");
+    EXPECT_EQ(other->torn_bytes(), 4U);
+    ASSERT_TRUE(other->append({"more"}));
+    EXPECT_EQ(on_disk(), "header of a journal\nshorter\nmore\n");
+  }
+  EXPECT_EQ(open_files(), before);
+}
+
 }  // namespace
-}  // namespace orrery::agent
+}  // namespace orrery::agent::journal_tests

@@ -20,14 +20,14 @@ struct JpegPicture {
   int quality = 95;
 };
 
-// Empty where the library fails.
+// Returns an empty string if the library fails.
 std::string encode_picture(const JpegPicture& picture, std::uint64_t seed);
-// RGB, row by row; false where the bytes are no JPEG.
+// Fills `pixels` with RGB, row by row. Returns false if the bytes are no JPEG.
 bool decode_picture(std::string_view jpeg, std::vector<unsigned char>& pixels);
 
 struct DecodeRate {
-  double per_core_per_s = 0;  // images of one thread in its CPU time, mean over the threads
-  double all_per_s = 0;       // images of all threads together by the clock
+  double per_core_per_s = 0;  // images per second of a thread's CPU time, mean over the threads
+  double all_per_s = 0;       // images of all threads per second of the wall clock
 };
 DecodeRate measure_decode(std::string_view jpeg, int threads, double seconds,
                           const std::function<bool()>& stop);

@@ -1,14 +1,13 @@
-// A picture there and back, and bytes that are none.
 #include "live/agent/jpeg_decode.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-namespace orrery::agent {
+namespace orrery::agent::jpeg_decode_tests {
 namespace {
 
-TEST(Jpeg, a_picture_survives_and_rubbish_does_not_end_the_process) {
+TEST(JpegDecode, picture_survives_a_round_trip_and_other_bytes_are_refused) {
   const std::string jpeg = encode_picture({.width = 64, .height = 48}, 3);
   std::vector<unsigned char> pixels;
   ASSERT_TRUE(decode_picture(jpeg, pixels));
@@ -20,13 +19,25 @@ TEST(Jpeg, a_picture_survives_and_rubbish_does_not_end_the_process) {
   EXPECT_FALSE(decode_picture("", pixels));
 }
 
-TEST(Jpeg, the_probes_picture_has_the_size_of_a_data_sets) {
+TEST(JpegDecode, picture_has_the_mean_size_of_imagenet) {
   const std::string jpeg = encode_picture({}, 1);
   EXPECT_NEAR(static_cast<double>(jpeg.size()), 110'000, 5'000);
-  EXPECT_EQ(jpeg, encode_picture({}, 1)) << "the same work everywhere";
+  EXPECT_EQ(jpeg, encode_picture({}, 1)) << "the same bytes every time";
 }
 
-TEST(Jpeg, decoding_is_counted_by_core_and_by_clock) {
+// The JPEG library prints to stderr by default.
+TEST(JpegDecode, truncated_picture_prints_nothing) {
+  const std::string jpeg = encode_picture({.width = 64, .height = 48}, 3);
+  std::vector<unsigned char> pixels;
+  testing::internal::CaptureStderr();
+  for (const std::size_t part : {jpeg.size() / 3, jpeg.size() / 2, jpeg.size() - 40}) {
+    decode_picture(jpeg.substr(0, part), pixels);
+  }
+  decode_picture("rubbish", pixels);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(JpegDecode, rate_is_measured_and_can_be_stopped) {
   const std::string jpeg = encode_picture({.width = 64, .height = 48}, 3);
   const DecodeRate rate = measure_decode(jpeg, 2, 0.05, {});
   EXPECT_GT(rate.per_core_per_s, 10);
@@ -34,9 +45,8 @@ TEST(Jpeg, decoding_is_counted_by_core_and_by_clock) {
   EXPECT_EQ(measure_decode(jpeg, 1, 60, [] { return true; }).all_per_s, 0) << "stops when asked";
 }
 
-// Forty pictures a thread: eight threads decode 320 in the time they took, and a core of eight does
-// what a core alone does.
-TEST(Jpeg, pictures_of_all_threads_count_and_a_core_stays_a_core) {
+// Each of eight threads decodes 40 pictures: 320 in the time they took.
+TEST(JpegDecode, all_threads_count_and_the_rate_per_core_is_per_core) {
   const std::string jpeg = encode_picture({.width = 64, .height = 48}, 3);
   const auto forty = [] {
     thread_local int asked = 0;
@@ -54,4 +64,4 @@ TEST(Jpeg, pictures_of_all_threads_count_and_a_core_stays_a_core) {
 }
 
 }  // namespace
-}  // namespace orrery::agent
+}  // namespace orrery::agent::jpeg_decode_tests

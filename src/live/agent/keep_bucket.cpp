@@ -117,7 +117,7 @@ class BucketStore final : public KeepStore {
   }
 
   Result<void> finish(const std::string& id) override { return erase(key_of(id, kBegunMark)); }
-  // What lies there shows as begun, and begin() clears it.
+  // The objects are listed as begun, and begin() removes them.
   void give_up(const std::string&) override {}
 
   Result<void> set_aside(const KeptItem& item, const std::string& name) override {

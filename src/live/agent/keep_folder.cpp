@@ -191,7 +191,8 @@ class FolderStore final : public KeepStore {
     const auto trash = own_folder(kAsideFolder);
     if (!trash) return folder_fault(trash.error());
     if (auto moved = root->move(item.id, *trash, name); !moved) return folder_fault(moved.error());
-    // Looked at again where nobody else writes: what was moved is what was meant.
+    // Checked again in the trash, where only the agent writes, in case the item changed before the
+    // move.
     const auto tree = files::walk(*trash, name);
     if (tree && kept_item(item.id, *tree).files == item.files && tree->odd.empty()) return {};
     (void)trash->move(name, *root, item.id);
@@ -240,7 +241,7 @@ class FolderStore final : public KeepStore {
     return as_folder_fault(files::remove(incoming, id, *tree));
   }
 
-  // Nothing if it has gone meanwhile; odd if it cannot be looked at.
+  // Returns nothing if it is gone by now; odd if it cannot be examined.
   static Result<std::optional<KeptItem>> item_at(const files::Folder& folder,
                                                  const std::string& id) {
     const auto tree = files::walk(folder, id);

@@ -1,20 +1,18 @@
 // One agent per bucket place: a lease in the bucket, renewed while its owner lives.
 //
 //   PREFIX/.orrery-lease/0000000017    says who holds the place; the highest number counts
-// Taking and renewing both write the next number with If-None-Match: *, so that of any two agents
-// that want it one is refused. An owner that finds its next number taken has lost the place and
-// stops at once.
+// Taking and renewing both write the next number with If-None-Match: *, so if two agents try it one
+// is refused. An owner that finds its next number taken has lost the place and stops at once.
 //
-// No wall clock is asked. An owner counts from its last renewal, on a clock that nobody can set and
-// that runs on while the machine sleeps; half a lease later without a renewal it does nothing more.
-// Another agent must itself have watched the lease stand still for a whole lease before it takes
-// over. An agent with the same id (the same journal on the same boot of the same machine, which the
-// journal's lock gives to one process alone) takes over without waiting.
+// The wall clock is not used. An owner counts from its last renewal, on the boot-time clock, which
+// cannot be set and includes sleep. Half a lease after its last renewal it does nothing more.
+// Another agent takes over only after it has itself watched the lease unchanged for a whole lease.
+// An agent with the same id (the same journal on the same boot of the same machine; the journal's
+// lock admits one process) takes over without waiting.
 //
-// A store that ignores the condition is found out when the lease is taken: its own number is
-// written once more, and must be refused. Where it ends: a request that was on its way when its
-// owner was stopped for longer than a lease can still arrive. That is one more reason why removals
-// from a bucket have two steps.
+// A store that ignores the condition is detected when the lease is taken: writing the same number
+// again must be refused. Limit: a request that was under way when its owner was stopped for longer
+// than a lease can still arrive. That is one reason why removals from a bucket have two steps.
 #pragma once
 
 #include <functional>
@@ -37,8 +35,8 @@ class BucketLease {
   BucketLease(std::shared_ptr<s3::Client> client, const std::string& prefix, KeepOwner owner,
               std::function<Seconds()> up);
 
-  // Takes or renews it. "lifecycle.lease": not yet, another owner's is being watched; ask again.
-  // "lifecycle.busy": its owner is alive. "lifecycle.bucket": the store could not be asked.
+  // Takes or renews the lease. Fails with "lifecycle.lease" while it watches another owner's lease
+  // (call again), "lifecycle.busy" if that owner is alive, "lifecycle.bucket" if the store failed.
   Result<void> hold();
   void release();
 
@@ -66,7 +64,7 @@ class BucketLease {
   Seconds renewed_;
   std::optional<Found> watched_;
   Seconds watched_since_;
-  bool has_moved_ = false;  // the one that is watched
+  bool has_moved_ = false;  // the watched lease was renewed
 };
 
 }  // namespace orrery::agent

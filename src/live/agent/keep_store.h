@@ -1,25 +1,23 @@
 // A place of the lifecycle agent as files: a folder or a bucket that holds items, each a tree.
 //
 // What a store promises
-//  - list() shows every item with all its files, sorted, or fails. A file's stamp changes whenever
-//    its bytes may have: size, time and inode of a file, the ETag of an object. An item that holds
-//    anything but plain files under ordinary names is `odd`: it says which file, and why.
-//  - read() gives the bytes that lie there now, not those of a cache of ours.
-//  - A copy is made by begin(), write() for each file, and finish(). Until finish() a folder shows
-//    nothing of it under the item's name, and a bucket shows it as `begun`. finish() never replaces
-//    an item.
-//  - set_aside() takes an item out of the place as one step, without touching its bytes, and
-//  purge()
-//    removes what was set aside. What set_aside() did can be undone by hand:
+//  - list() returns every item with all its files, sorted, or fails. A file's stamp changes
+//    whenever its bytes may have changed: size, time and inode of a file, the ETag of an object. An
+//    item that contains anything but plain files under ordinary names is `odd`, with the file and
+//    the reason.
+//  - read() returns the current bytes, never cached ones.
+//  - A copy is made by begin(), write() for each file, and finish(). Until finish() a folder does
+//    not list it and a bucket lists it as `begun`. finish() never replaces an item.
+//  - set_aside() removes an item from the listing in one step, without touching its bytes. purge()
+//    deletes what was set aside. set_aside() can be undone by hand:
 //    a folder: `mv FOLDER/.orrery-trash/NAME FOLDER/ITEM`;
 //    a bucket: remove the object PREFIX/.orrery-trash/NAME, which hides the item while it is there.
-//  - hold() makes the place this agent's own, or says who has it: a lock file in a folder
-//    (files/lock.h), a lease in a bucket (keep_lease.h). It is asked for again before every look
-//    and every action, and fails from the moment on at which another agent may have the place.
-// Which faults it may show: any call fails, also after it had its effect; others write and remove
-// files at the same time; a bucket may show a new object late. Nothing is retried here but what the
-// S3 client retries by itself.
-// Who calls: one thread. Errors are Diagnostics with codes "lifecycle.folder" or
+//  - hold() takes the place for this agent, or says which agent has it: a lock file in a folder
+//    (files/lock.h), a lease in a bucket (keep_lease.h). It is called again before every look and
+//    every action, and fails as soon as another agent may have the place.
+// Faults: any call may fail, also after it took effect; others may write and remove files at the
+// same time; a bucket may list a new object late. Nothing is retried here except by the S3 client.
+// Threads: one. Errors are Diagnostics with codes "lifecycle.folder" or
 // "lifecycle.bucket", and "lifecycle.busy" or "lifecycle.lease" from hold().
 #pragma once
 
@@ -48,8 +46,8 @@ struct KeptFile {
 struct KeptItem {
   std::string id;
   std::vector<KeptFile> files;  // sorted by path
-  std::string odd = {};         // "sub/link: it is a symbolic link"; empty: nothing
-  bool begun = false;           // a copy of ours that was not finished
+  std::string odd = {};         // "sub/link: it is a symbolic link"; empty: not odd
+  bool begun = false;           // an unfinished copy by an agent
 
   bool operator==(const KeptItem&) const = default;
 
@@ -59,17 +57,16 @@ struct KeptItem {
 struct KeptAside {
   std::string name;
   KeptItem item;
-  bool is_going = false;  // its removal has begun
+  bool is_going = false;  // purge() has begun
 };
 
-// What lies beside the items: the tracker of a trainer.
 struct KeptListing {
-  std::vector<KeptItem> items;  // sorted by id
-  std::vector<KeptFile> beside;
+  std::vector<KeptItem> items;        // sorted by id
+  std::vector<KeptFile> beside;       // files beside the items: the tracker of a trainer
   std::vector<KeptAside> aside = {};  // sorted by name
 };
 
-// Who works on a place: what its lock or lease says. Without an id nothing is locked.
+// The agent that works on a place, as its lock or lease names it. Without an id nothing is locked.
 struct KeepOwner {
   std::string id;  // differs between any two journals on any machines
   std::string host;
@@ -77,48 +74,48 @@ struct KeepOwner {
   std::string journal;
 };
 std::string text_of(const KeepOwner& owner);
-// "host H, process P, journal J" of such a text, safe to show.
+// Returns "host H, process P, journal J" for the text of a lock or lease, safe to show.
 std::string told_of_owner(std::string_view text);
-// The id in such a text.
+// Returns the id in the text of a lock or lease.
 std::string id_of_owner(std::string_view text);
 
 class KeepStore {
  public:
   virtual ~KeepStore() = default;
   virtual Result<void> hold() = 0;
-  // Ends what hold() began, where that does not end with the process.
+  // Releases what hold() took if it does not end with the process.
   virtual void release() = 0;
   virtual Result<KeptListing> list() = 0;
-  // An empty id: a file beside the items. The source may be read more than once.
+  // An empty id means a file beside the items. The source may be read more than once.
   virtual Result<net::BodySource> read(const std::string& id, const KeptFile& file) = 0;
-  // Clears what an earlier attempt left, and what stands in the way in a bucket.
+  // Removes what an earlier attempt left, and in a bucket what is in the way.
   virtual Result<void> begin(const std::string& id) = 0;
   virtual Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                              const net::BodySource& source) = 0;
   virtual Result<void> finish(const std::string& id) = 0;
-  // After a copy that failed: gives back the space that it took.
+  // Frees the space of a copy that failed.
   virtual void give_up(const std::string& id) = 0;
-  // `item` as it was listed; fails and leaves it where it is if it is another one by now.
+  // Fails and leaves the item if it is no longer as it was listed.
   virtual Result<void> set_aside(const KeptItem& item, const std::string& name) = 0;
   virtual Result<void> purge(const KeptAside& aside) = 0;
 };
 
-// The names that the agent uses beside the items. No item begins so.
+// Names that the agent uses beside the items. No item's name begins with the prefix.
 inline constexpr std::string_view kOwnPrefix = ".orrery-";
 inline constexpr std::string_view kAsideFolder = ".orrery-trash";
 inline constexpr std::string_view kIncomingFolder = ".orrery-incoming";
 inline constexpr std::string_view kLeaseFolder = ".orrery-lease";
-// Ends the name of what is being removed for good.
+// Last character of a name whose purge() has begun.
 inline constexpr char kGoingEnding = '~';
 
-// What is wrong with a name or path that an item may not have, or nothing. Beside the rules of
-// files/path.h: text that a manifest can hold, which is UTF-8 without control characters.
+// Returns what is wrong with a name or path of an item, or nothing. The rules are those of
+// files/path.h, and UTF-8 without control characters, so that a manifest can contain it.
 std::string kept_path_fault(std::string_view path);
 
-// Every folder in `folder` is an item. The folder is made by hold() if the one above it is there.
+// Every folder in `folder` is an item. hold() creates the folder if its parent exists.
 std::unique_ptr<KeepStore> folder_store(const std::string& folder, KeepOwner owner = {});
-// Every "folder" below the prefix is an item. The client's bucket exists. `up`: time on a clock
-// that nobody sets.
+// Every "folder" below the prefix is an item. The client's bucket must exist. `up` is the time on a
+// clock that cannot be set.
 std::unique_ptr<KeepStore> bucket_store(std::shared_ptr<s3::Client> client,
                                         const std::string& prefix, KeepOwner owner = {},
                                         std::function<Seconds()> up = {});

@@ -1,6 +1,6 @@
-// The lifecycle agent's journal: one JSON object a line, `kind` first.
+// The lifecycle agent's journal: one JSON object per line, `kind` first.
 //
-//   {"kind":"lifecycle","version":1}  the first line: a file without it is no journal of ours
+//   {"kind":"lifecycle","version":1}  the first line; a file without it is refused
 //   {"kind":"verified",...}           an event, named as in storage/lifecycle_memory.h
 // recall() folds the events into a memory, which is all that a restarted agent needs.
 #pragma once
@@ -18,15 +18,15 @@ namespace orrery::agent {
 
 std::string lifecycle_header();
 std::string line_of(const storage::LifecycleEvent& event);
-std::string line_of(const LifecycleDone& done);  // for programs that read what the agent says
-// ... and for people: "copy iter_1  hot ->  cold  3 GB  (cold should hold it)".
+std::string line_of(const LifecycleDone& done);  // for programs that read the agent's output
+// For people: "copy iter_1  hot ->  cold  3 GB  (cold should hold it)".
 std::string text_of(const LifecycleDone& done, bool is_dry_run);
-// The events that make this memory out of nothing: what a journal is shortened to.
+// Returns the events that give this memory: the lines of a shortened journal.
 std::vector<std::string> lines_of(const storage::LifecycleMemory& memory);
 
 // The form of the file (journal.h); `file` is named in messages.
 JournalForm lifecycle_journal(const std::string& file);
-// `file` is named in messages. An empty text is an empty memory.
+// `file` is named in messages. An empty text gives an empty memory.
 Result<storage::LifecycleMemory> recall_lifecycle(std::string_view text, const std::string& file);
 
 }  // namespace orrery::agent

@@ -89,7 +89,7 @@ LifecyclePlaces::Seen LifecyclePlaces::see(LivePlace& place, KeptListing& listin
   return seen;
 }
 
-// What only the port can know to be odd: copies that nobody of ours made, manifests that lead out.
+// Oddities that only the port can detect: copies that are not ours, manifests whose paths lead out.
 std::string LifecyclePlaces::odd_of(LivePlace& place, const KeptItem& item) {
   if (!place.written && !item.file(kManifest) && !item.begun) {
     return fmt::format("no {}: it was put there by somebody else, or begun and left", kManifest);
@@ -184,7 +184,7 @@ Result<storage::LifecycleLook> LifecyclePlaces::look() {
   return look;
 }
 
-// Of several faults, the one that says who else has a place.
+// If several places fail, returns the fault that names another owner.
 Result<void> LifecyclePlaces::hold() {
   Result<void> all;
   for (LivePlace& place : places_) {
@@ -281,8 +281,8 @@ Result<LifecycleOutcome> LifecyclePlaces::verify(const LifecycleAction& action) 
                           .why = *failed};
 }
 
-// What stands where the copy is to be: nothing, a copy of ours that was not finished, or the bad
-// one that the action names, which is set aside.
+// The copy's target may be free, an unfinished copy of ours, or the bad copy that the action names,
+// which is set aside. Anything else is refused.
 Result<void> LifecyclePlaces::make_room(const LifecycleAction& action, LivePlace& to) {
   auto listing = to.store->list();
   if (!listing) return std::unexpected(listing.error());

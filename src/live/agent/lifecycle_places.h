@@ -1,16 +1,15 @@
-// The lifecycle port on real storage: folders and buckets (storage/lifecycle_port.h says what it
-// promises).
+// The lifecycle port (storage/lifecycle_port.h) on real storage: folders and buckets.
 //
-// An item is a folder of a run's checkpoints ("iter_0001000"), or what lies below such a prefix in
-// a bucket. A copy that the agent makes ends with a manifest (copy_manifest.h); one without it is
-// unfinished if the agent began it, and somebody else's if not. At a place that a trainer writes
-// to, the framework's own files say that it is finished (checkpoint_format.h), and nothing may have
-// changed since the look before. A file `.orrery-milestone` or `.orrery-hold` in any copy marks the
-// item.
+// An item is a folder with a checkpoint ("iter_0001000"), or the objects below such a prefix in a
+// bucket. The manifest (copy_manifest.h) is the last file of a copy that the agent makes. A copy
+// without it is unfinished if the agent began it, and otherwise not ours. At a place that a trainer
+// writes to, the framework's own files say that an item is finished (checkpoint_format.h), and
+// nothing may have changed since the last look. A file `.orrery-milestone` or `.orrery-hold` in any
+// copy marks the item.
 //
-// What is odd (keep_store.h, a manifest with a path that leads out, a copy without an author) is
-// shown with its reason and never read, copied, replaced or set aside. At a place that is written
-// to it counts as odd once it has stood still.
+// An odd item (keep_store.h, a manifest with a path that leads out of it, a copy that is not ours)
+// is shown with its reason and never read, copied, replaced or set aside. At a place that a trainer
+// writes to, an item counts as odd only after its quiet time.
 #pragma once
 
 #include <functional>
@@ -28,18 +27,18 @@ namespace orrery::agent {
 
 struct LivePlace {
   std::string name;
-  bool written = false;  // by a trainer
+  bool written = false;  // a trainer writes to it
   std::unique_ptr<KeepStore> store;
 };
 
 struct LivePlacesOptions {
   std::string run;
-  std::string marker;              // ends an item at a place that is written to
-  Seconds quiet = seconds(10);     // nothing written for so long before an item is finished
+  std::string marker;              // file that ends an item at a place that a trainer writes to
+  Seconds quiet = seconds(10);     // time without a write before an item is finished
   std::function<Seconds()> clock;  // since 1970
-  std::function<bool()> stop;      // ends an action between two pieces of a file
-  bool only_read = false;          // copies and removals are refused: a dry run
-  std::function<storage::LifecycleClock()> machine;  // the clock that nobody sets
+  std::function<bool()> stop;      // asked between two pieces of a file; true ends the action
+  bool only_read = false;          // dry run: copies and removals are refused
+  std::function<storage::LifecycleClock()> machine;  // a clock that cannot be set
 };
 
 class LifecyclePlaces final : public storage::LifecyclePort {
@@ -50,9 +49,9 @@ class LifecyclePlaces final : public storage::LifecyclePort {
   Result<storage::LifecycleOutcome> act(const storage::LifecycleAction& action) override;
   Seconds now() const override { return options_.clock(); }
 
-  // Takes every place, or says who has one; every look asks for it again. Another agent's lease in
-  // a bucket may be that of one that was killed: it is watched until it ends, with `rest` in
-  // between. A place that does not answer is away and holds up no other.
+  // Takes every place, or fails with the agent that has one; every look does so again. The owner of
+  // a lease in a bucket may have been killed: the lease is watched until it ends, with `rest`
+  // called in between. A place that does not answer is away and delays no other.
   Result<void> take(const std::function<void(const std::string&)>& say,
                     const std::function<void()>& rest);
   void release();

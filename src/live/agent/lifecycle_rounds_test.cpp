@@ -1,10 +1,9 @@
-// When a run that is to end waits, and when it has nothing more to do.
 #include "live/agent/lifecycle_rounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery::agent {
+namespace orrery::agent::lifecycle_rounds_tests {
 namespace {
 
 using storage::WaitKind;
@@ -17,7 +16,7 @@ LifecycleTick tick_with(WaitKind kind, Seconds until, int failures = 0, Seconds 
   return {.at = at, .done = {}, .waits = {{kind, "verb/hot/a", until, failures}}};
 }
 
-// Whether a run ends at its second look, with this wait.
+// Whether a run with this wait ends at its second look.
 bool ends_at(const LifecycleTick& tick, RoundsOptions options = kOnce) {
   LifecycleRounds rounds(options);
   rounds.said_of({.at = kStart, .done = {}});
@@ -25,7 +24,7 @@ bool ends_at(const LifecycleTick& tick, RoundsOptions options = kOnce) {
   return rounds.end_of(tick).has_value();
 }
 
-TEST(LifecycleRounds, it_waits_for_what_comes_by_itself_and_soon) {
+TEST(LifecycleRounds, run_that_ends_waits_only_for_what_comes_soon) {
   EXPECT_FALSE(ends_at(tick_with(WaitKind::pace, kStart + minutes(9))));
   EXPECT_FALSE(ends_at(tick_with(WaitKind::quiet, kStart + seconds(4))));
   EXPECT_FALSE(ends_at(tick_with(WaitKind::retry, kStart + seconds(4), 3)));
@@ -34,7 +33,7 @@ TEST(LifecycleRounds, it_waits_for_what_comes_by_itself_and_soon) {
   EXPECT_TRUE(ends_at(tick_with(WaitKind::grace, kStart + hours(20))));
   EXPECT_TRUE(ends_at(tick_with(WaitKind::retry, kStart + seconds(40), 4)));
   EXPECT_TRUE(ends_at(tick_with(WaitKind::quiet, kStart + hours(1), 0, kStart + minutes(1))))
-      << "something is touched again and again";
+      << "something keeps changing";
   RoundsOptions dry = kOnce;
   dry.only_read = true;
   EXPECT_TRUE(ends_at(tick_with(WaitKind::pace, kStart + minutes(9)), dry));
@@ -43,12 +42,12 @@ TEST(LifecycleRounds, it_waits_for_what_comes_by_itself_and_soon) {
   EXPECT_FALSE(ends_at({.at = kStart, .done = {}}, for_ever));
 }
 
-TEST(LifecycleRounds, an_alert_that_holds_is_no_success_and_is_shown_once_a_run) {
+TEST(LifecycleRounds, standing_alert_is_a_failure_and_is_shown_once_per_run) {
   LifecycleRounds rounds(kOnce);
   LifecycleTick tick{.at = kStart, .done = {}, .items = 3};
   tick.standing = {{.item = "a", .why = "x: too long", .key = "odd/hot/a"}};
   rounds.said_of(tick);
-  EXPECT_FALSE(rounds.end_of(tick)) << "one look is not enough";
+  EXPECT_FALSE(rounds.end_of(tick));
   rounds.said_of(tick);
   const auto end = rounds.end_of(tick);
   ASSERT_TRUE(end);
@@ -63,14 +62,14 @@ TEST(LifecycleRounds, an_alert_that_holds_is_no_success_and_is_shown_once_a_run)
   EXPECT_FALSE(rounds.end_of(tick)->is_good);
 }
 
-TEST(LifecycleRounds, what_it_waits_for_is_said_when_it_changes) {
+TEST(LifecycleRounds, reason_to_wait_is_printed_when_it_changes) {
   LifecycleRounds rounds(kOnce);
   LifecycleTick tick = tick_with(WaitKind::quiet, kStart + seconds(7));
   tick.away = {"cold"};
   tick.away_why = {"no\nroute"};
   const std::string said = rounds.said_of(tick);
   EXPECT_THAT(said, HasSubstr("verb/hot/a"));
-  EXPECT_THAT(said, HasSubstr("away: cold: no\\nroute\n")) << "no line of somebody else's";
+  EXPECT_THAT(said, HasSubstr("away: cold: no\\nroute\n")) << "a fault cannot add a line";
   EXPECT_EQ(rounds.said_of(tick), "");
   EXPECT_EQ(rounds.pause_after(tick), seconds(5));
   tick.waits[0].until = kStart + seconds(2);
@@ -78,4 +77,4 @@ TEST(LifecycleRounds, what_it_waits_for_is_said_when_it_changes) {
 }
 
 }  // namespace
-}  // namespace orrery::agent
+}  // namespace orrery::agent::lifecycle_rounds_tests

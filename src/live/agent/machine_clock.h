@@ -1,5 +1,5 @@
-// The machine's clock that nobody can set (storage/lifecycle_memory.h), from Linux: the time since
-// it was started, sleep included, and the id that the kernel draws at every start.
+// The machine's clock that cannot be set (storage/lifecycle_memory.h), from Linux: the time since
+// the boot, including sleep, and the boot id.
 #pragma once
 
 #include "layers/storage/lifecycle_memory.h"
@@ -7,11 +7,11 @@
 
 namespace orrery::agent {
 
-// Without a boot id (no /proc) the id is empty.
+// The id is empty if there is no boot id (no /proc).
 storage::LifecycleClock machine_clock();
 
-// This process as the owner of places. The id is drawn from the boot and the journal's lock file,
-// which no other journal shares: not a copy of it, and not one on another machine.
+// Returns this process as the owner of places. The id combines the boot id and the journal's lock
+// file, so no other journal has it: not a copy, and not one on another machine.
 Result<KeepOwner> owner_of(const std::string& journal);
 
 }  // namespace orrery::agent

@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Tally {
-  int done = 0;  // the first so many, since they are begun in order
+  int done = 0;  // steps done, in order from the first
   double seconds = 0;
   std::string fault = {};
 

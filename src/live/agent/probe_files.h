@@ -1,8 +1,9 @@
 // Files by the thousand: what the metadata of a file system costs, and what small files cost beside
 // shards of the same bytes.
 //
-// Names are in one folder a thread, as loaders and ranks have them. Reads follow a flush and an
-// advice to drop the cached pages; where a file system keeps them (tmpfs), the caller says so.
+// Each thread has a folder of its own, as loaders and ranks do. Before reads, files are flushed and
+// the kernel is advised to drop the cached pages; if a file system keeps them (tmpfs), the caller
+// must say so.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace orrery::agent {
 
 struct FilesPlan {
-  std::string folder;  // empty of the names used here
+  std::string folder;  // without files of the names used here
   int threads = 4;
   int files = 2000;
   double seconds_max = 5;
@@ -30,7 +31,7 @@ struct MetadataRates {
 };
 MetadataRates measure_metadata(const FilesPlan& plan);
 
-// A small file made safe: write, fsync, rename, fsync of the folder. One thread; a second.
+// Commits of a small file: write, fsync, rename, fsync of the folder. One thread.
 struct CommitRate {
   double per_s = 0;
   std::string fault;
@@ -49,7 +50,7 @@ struct SampleRates {
   double shard_read_bytes_per_s = 0;
   std::string fault;
 };
-// The same samples as one file each, and packed into shards.
+// Writes and reads the same samples as one file each, and packed into shards.
 SampleRates measure_samples(const SamplesPlan& plan);
 
 }  // namespace orrery::agent

@@ -1,5 +1,5 @@
-// What a probe of storage found: named figures, each the median of repeats with its spread, under
-// stated conditions, and the notices without which they would mislead.
+// The result of a storage probe: named figures, each the median of repeats with its spread, the
+// conditions of the measurement, and notices on how to read it.
 //
 // low..high is the 10th to 90th percentile of the repeats (linear between them), as an Estimate has
 // it; with five repeats that is nearly their range. Values are in base units.
@@ -17,7 +17,7 @@
 namespace orrery::agent {
 
 enum class ProbeUnit { bytes_per_s, per_s, seconds, bytes, factor };
-// "bytes_per_s", "per_s", ...: what a JSON key ends in.
+// Returns the ending of a JSON key: "bytes_per_s", "per_s", ...
 std::string_view suffix_of(ProbeUnit unit);
 
 struct ProbeFigure {
@@ -34,14 +34,14 @@ struct ProbeFigure {
 struct ProbeReport {
   std::string target;                                           // as the user named it
   std::string kind;                                             // "folder", "file" or "bucket"
-  std::size_t object_bytes = storage::kProbeObjectBytes;        // of a bucket's large objects
+  std::size_t object_bytes = storage::kProbeObjectBytes;        // size of a bucket's large objects
   std::vector<std::pair<std::string, std::string>> conditions;  // "engine" -> "io_uring"
   std::vector<ProbeFigure> figures;
   std::vector<std::string> notices;
   bool interrupted = false;
 
-  const ProbeFigure* figure(std::string_view id) const;  // nullptr where it was not measured
-  // To the figure of that id, which is made where there is none.
+  const ProbeFigure* figure(std::string_view id) const;  // nullptr if it was not measured
+  // Adds a sample to the figure with the id of `shape`, or adds that figure.
   void add(const ProbeFigure& shape, double sample);
 };
 

@@ -1,11 +1,10 @@
 // The probe of an object store: small and large objects, one stream and many, a checkpoint in
 // parts.
 //
-// Objects lie below a prefix of the probe's own and are deleted at the end, also after Ctrl-C and
-// after a failure; a key that could not be deleted is named. Digests of single PUTs are computed
-// before the clock starts; the checkpoint is digested and every read verified while it runs, as a
-// client's would be. A request
-// that had to be repeated counts with all its attempts, and the report says how many there were.
+// Objects are put below a prefix of the probe's own and deleted at the end, also after Ctrl-C or a
+// failure; keys that could not be deleted are named. Digests of single PUTs are computed before the
+// clock starts. The checkpoint is digested and every read verified while the clock runs, as in a
+// real client. A repeated request counts with all its attempts, and the report says how many.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +29,7 @@ struct BucketProbe {
   int large_objects = 8;
   std::size_t large_bytes = storage::kProbeObjectBytes;
   std::size_t part_bytes = std::size_t{8} << 20;
-  double seconds = 10;  // of one measurement at the most
+  double seconds = 10;  // limit of one measurement
   int repeats = 5;
   net::ClientOptions limits;
   std::function<bool()> stop = [] { return false; };

@@ -1,10 +1,10 @@
 // The probe of a folder: blocks, metadata, small files beside shards, JPEG decoding, a checkpoint
 // burst; each measured several times in turn.
 //
-// Repeats go round all figures and not one figure at a time, so that a neighbour who comes and goes
-// widens every interval a little instead of spoiling one figure. Everything written lies in one
-// folder of the probe's own and is removed at the end, also after Ctrl-C. A file instead of a
-// folder is only read.
+// Each repeat measures all figures in turn, so that other load which comes and goes widens every
+// interval a little instead of spoiling one figure. Everything is written in one folder of the
+// probe's own, which is removed at the end, also after Ctrl-C. If the target is a file, it is only
+// read.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ std::string_view to_text(ProbePart part);
 std::optional<ProbePart> probe_part(std::string_view word);
 std::vector<ProbePart> all_probe_parts();
 
-// Hears what is measured next, and how much of the whole is done (0 to 1).
+// Called with what is measured next and how much of the whole is done (0 to 1).
 using ProbeProgress = std::function<void(std::string_view what, double done)>;
 
 struct FolderProbe {
@@ -35,15 +35,15 @@ struct FolderProbe {
   int depth = 8;
   std::size_t random_bytes = 4096;
   int random_depth = 32;
-  double seconds = 3;  // of one measurement at the most
+  double seconds = 3;  // limit of one measurement
   int repeats = 5;
-  int threads = 4;  // of files, shards and the checkpoint
-  int cores = 1;    // of decoding
+  int threads = 4;  // for files, shards and the checkpoint
+  int cores = 1;    // for decoding
   int files = 2000;
   int samples = 500;
   std::uint64_t checkpoint_bytes = std::uint64_t{512} << 20;
   bool direct = true;
-  std::optional<IoEngine> engine;  // none: io_uring where the kernel allows it
+  std::optional<IoEngine> engine;  // none: io_uring if the kernel allows it
   std::uint64_t seed = 1;
   std::function<bool()> stop = [] { return false; };
   ProbeProgress progress = [](std::string_view, double) {};

@@ -1,8 +1,8 @@
 // Drives the recovery policy (failure/recovery.h) against a cluster, real or simulated.
 //
 // A tick is: look, decide, journal the findings and the intended actions (on disk before anything
-// is done), apply the findings to the memory, carry out the actions, journal how each went. What
-// the cluster is, and which of its faults a tick survives, is the port's (failure/recovery_port.h).
+// is done), apply the findings to the memory, carry out the actions, journal the outcome of each.
+// failure/recovery_port.h says what a cluster is and which of its faults a tick survives.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace orrery::agent {
 
-// Appends the lines as one piece and returns when they are safe.
+// Appends the lines as one piece and returns when they are on disk.
 using AppendLines = std::function<Result<void>(const std::vector<std::string>&)>;
 
 struct ActionOutcome {
@@ -32,16 +32,17 @@ struct TickReport {
 
 class RecoverAgent {
  public:
-  // The port outlives the agent; `memory` is what the journal gave (agent/journal_lines.h, recall).
+  // The port must outlive the agent. `memory` comes from the journal (agent/journal_lines.h,
+  // recall).
   RecoverAgent(failure::RecoveryPort& port, AppendLines append,
                const failure::RecoveryPolicy& policy, failure::RecoveryMemory memory)
       : port_(port), append_(std::move(append)), policy_(policy), memory_(std::move(memory)) {}
 
-  // An error where the cluster could not be seen or the journal not written; then nothing was done.
+  // Fails without doing anything if the cluster cannot be read or the journal cannot be written.
   Result<TickReport> tick();
 
   const failure::RecoveryMemory& memory() const { return memory_; }
-  // The journal was cut to the memory: its next look must be whole.
+  // Call after the journal was cut to the memory: the next look is then journalled whole.
   void journal_was_cut() { journalled_ = {}; }
 
  private:
@@ -51,7 +52,7 @@ class RecoverAgent {
   AppendLines append_;
   failure::RecoveryPolicy policy_;
   failure::RecoveryMemory memory_;
-  failure::ClusterLook journalled_;  // the view that the journal's last "seen" line ends in
+  failure::ClusterLook journalled_;  // the look that the journal's "seen" lines add up to
 };
 
 }  // namespace orrery::agent

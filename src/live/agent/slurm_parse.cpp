@@ -74,7 +74,7 @@ std::optional<failure::JobView> job_of(std::string_view line) {
   return job;
 }
 
-// Of "down*+drain+not_responding": the base state and its flags, lower case.
+// The base state and the flags of "down*+drain+not_responding", in lower case.
 struct NodeState {
   std::vector<std::string> words;
   bool marked_silent = false;
@@ -130,7 +130,7 @@ bool expand_ranges(std::string_view prefix, std::string_view ranges, std::string
   return true;
 }
 
-// The list cut at the commas that stand outside brackets.
+// Splits the list at the commas outside brackets.
 std::vector<std::string_view> outer_parts(std::string_view list) {
   std::vector<std::string_view> parts;
   int depth = 0;

@@ -1,8 +1,8 @@
 // What squeue and sinfo print, as the recovery policy's view of jobs and nodes.
 //
 // The fields are asked for by name and separated by ';' (kJobFields, kNodeFields). Names that users
-// choose are not among them: a job may call itself "x JobState=FAILED", and `scontrol show job`
-// prints that as it is. Times are read as UTC, so the programs must run with TZ=UTC.
+// choose are not among them: a job may be named "x JobState=FAILED", and `scontrol show job` prints
+// that unquoted. Times are read as UTC, so the programs must run with TZ=UTC.
 #pragma once
 
 #include <string>
@@ -19,12 +19,13 @@ inline constexpr const char* kJobFields =
 inline constexpr const char* kNodeFields = "NodeList:;,StateComplete:;,Reason:;";
 
 struct SlurmMarks {
-  std::string spare = "spare";    // a node drained with a reason that begins so is kept in reserve
-  std::string broken = "fatal:";  // and one with this is unfit though its daemon lives
+  // Beginnings of the reason of a drained node:
+  std::string spare = "spare";    // kept in reserve
+  std::string broken = "fatal:";  // unfit although its daemon answers
 };
 
-// Lines that continue a reason with a line break in it are passed over; a line that begins like a
-// row and is not one makes the whole look an error, since a job that is not seen counts as gone.
+// Lines that continue a reason with a line break are skipped. A line that begins like a row and
+// cannot be read makes the whole look an error, since a job that is not seen counts as gone.
 Result<std::vector<failure::JobView>> parse_jobs(std::string_view text);
 Result<std::vector<failure::NodeView>> parse_nodes(std::string_view text,
                                                    const SlurmMarks& marks = {});
@@ -33,7 +34,8 @@ Result<std::vector<failure::NodeView>> parse_nodes(std::string_view text,
 inline constexpr std::size_t kHostsMax = 200'000;
 Result<std::vector<std::string>> expand_hosts(std::string_view list);
 
-// "2026-11-15T05:28:59" as seconds since 1970 in UTC; 0 for "N/A", "NONE", "Unknown".
+// Returns "2026-11-15T05:28:59" as seconds since 1970 in UTC, or 0 for "N/A", "NONE" and anything
+// else.
 Seconds parse_slurm_time(std::string_view text);
 
 }  // namespace orrery::agent

@@ -12,9 +12,9 @@ namespace {
 
 // Reasons are shown in tables; Slurm itself takes more.
 constexpr std::size_t kReasonBytesMax = 200;
-// Of a controller that is started again and again while it is looked at.
+// Repeats of a look while the controller keeps restarting.
 constexpr int kLooksMost = 3;
-// At once: a fence is a process, and a hall that goes dark wants one a node.
+// Fences at once: each is a process, and a power failure may ask for one per node.
 constexpr std::size_t kFencesMax = 256;
 
 bool is_name(const std::string& text) {
@@ -142,8 +142,8 @@ Result<failure::ClusterLook> SlurmPort::look() {
   return seen;
 }
 
-// Jobs before nodes, as the port promises. The controller's start time comes last: a new one may
-// then stand beside an older picture, never an old one beside a picture of after.
+// Jobs before nodes, as the port promises. The controller's start time is read last, so a restart
+// in between shows as a new start time with older data, never the other way round.
 Result<failure::ClusterLook> SlurmPort::look_once() {
   const auto jobs = call(access_, runner_, {"squeue", "-h", "-a", "-t", "all", "-O", kJobFields});
   if (!jobs) return std::unexpected(jobs.error());

@@ -1,12 +1,12 @@
-// A real Slurm as the recovery agent meets it: one look is one squeue, one sinfo and one
-// `scontrol show config` (for the controller's start time), an action is one scontrol.
+// The recovery port on a real Slurm: one look is one squeue, one sinfo and one `scontrol show
+// config` (for the controller's start time), an action is one scontrol.
 //
-// A look in which the controller turns out to be another than in the one before is taken again, so
-// that no picture of the old one is shown as the new one's.
-// Fences are programs started and not waited for, so that one that hangs delays nothing; the looks
-// say how each ended. They end with the port: a successor fences again, which does no harm.
-// All by the client programs, so that no version of Slurm's interface is built in and every call
-// can be repeated by hand. Names are checked before they become an argument; no shell is involved.
+// If the controller has restarted since the last look, the look is repeated, so that the state of
+// the old controller is not taken for that of the new one. Fences are programs that are started and
+// not waited for, so one that hangs delays nothing; looks show how each ended. They end with the
+// port: a successor fences again, which does no harm. Only the client programs are used, so no
+// version of Slurm's library is built in and every call can be repeated by hand. Names are checked
+// before they become an argument; no shell is involved.
 #pragma once
 
 #include <map>
@@ -22,14 +22,13 @@
 namespace orrery::agent {
 
 struct SlurmAccess {
-  std::string conf;                  // slurm.conf; empty: where the programs look themselves
-  std::optional<std::string> fence;  // program that is given a node's name and powers it off
+  std::string conf;                  // path of slurm.conf; empty: the default of the programs
+  std::optional<std::string> fence;  // program that powers off the node it is given
   SlurmMarks marks;
-  Seconds timeout = seconds(20);  // of one call
+  Seconds timeout = seconds(20);  // per call
   Seconds fence_timeout = seconds(120);
 };
 
-// run_command unless a test answers in its place.
 class SlurmPort final : public failure::RecoveryPort {
  public:
   explicit SlurmPort(SlurmAccess access, CommandRunner runner = run_command,
@@ -42,7 +41,7 @@ class SlurmPort final : public failure::RecoveryPort {
 
  private:
   struct Fence {
-    std::unique_ptr<RunningCommand> program;  // none: it has ended
+    std::unique_ptr<RunningCommand> program;  // null once it has ended
     failure::FenceState state = failure::FenceState::under_way;
   };
 
@@ -54,12 +53,12 @@ class SlurmPort final : public failure::RecoveryPort {
   CommandRunner runner_;
   CommandStarter starter_;
   std::map<std::string, Fence> fences_;
-  Seconds controller_since_;  // of the last look; 0: none yet
+  Seconds controller_since_;  // at the last look; 0: no look yet
 };
 
-// What the configuration means for recovery, asked once at the start.
+// The configuration that matters for recovery, read once at the start.
 struct SlurmHabits {
-  bool preempts = false;     // a requeue may be a preemption: its nodes are not to blame
+  bool preempts = false;     // a requeue may be a preemption, which is no fault of its nodes
   bool requeues = true;      // JobRequeue: jobs may be requeued unless they say otherwise
   int returns_service = 0;   // ReturnToService: 2 brings a node back as soon as it answers
   Seconds controller_since;  // BOOT_TIME of slurmctld

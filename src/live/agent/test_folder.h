@@ -1,7 +1,7 @@
-// For tests that write files: a folder of one test's own, gone with the test.
+// For tests that write files: a temporary folder per test, removed at its end.
 //
-// mkdtemp draws the name, so that tests which run at once do not meet. Where none can be made the
-// test ends with an exception: it must not go on and write elsewhere.
+// mkdtemp makes the name unique among tests that run at once. If it fails, the test ends with an
+// exception: it must not go on and write elsewhere.
 #pragma once
 
 #include <cerrno>
@@ -32,13 +32,13 @@ class TestFolder {
   const std::string& path() const { return path_; }
   std::string at(std::string_view below) const { return path_ + '/' + std::string(below); }
 
-  // Makes the folders above the file.
+  // Creates the folders above the file.
   void write(std::string_view below, std::string_view text) const {
     const std::filesystem::path file = at(below);
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
   }
-  // For keys, which nobody else may read.
+  // For keys: readable by the owner only.
   void write_secret(std::string_view below, std::string_view text) const {
     write(below, text);
     using std::filesystem::perms;
@@ -49,7 +49,7 @@ class TestFolder {
   std::string path_;
 };
 
-// Where to measure a disk: ORRERY_PROBE_FOLDER, for a machine whose temporary folder is memory.
+// The folder for measuring a disk: ORRERY_PROBE_FOLDER, if the temporary folder is in memory.
 inline std::filesystem::path folder_on_disk() {
   const char* chosen = std::getenv("ORRERY_PROBE_FOLDER");
   return chosen != nullptr ? std::filesystem::path(chosen) : std::filesystem::temp_directory_path();

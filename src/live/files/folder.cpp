@@ -16,7 +16,7 @@ namespace orrery::files {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// Of a file that is being written, beside its name; nobody else names a file so.
+// Name of a file while it is being written, beside its final name.
 constexpr const char* kPartName = ".orrery-part";
 
 // Tells bind mounts of one file system apart where the kernel says (5.8 and later), else devices.

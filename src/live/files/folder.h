@@ -1,17 +1,17 @@
 // A folder held open by its descriptor, and everything below it reached from there.
 //
-// Why: a path is resolved anew at every call, and whoever can write to a tree can put a link into
-// it. So a path that a person names is resolved once, in Folder::open(); below that, every part is
-// opened by openat() with O_NOFOLLOW, one part at a time, on the same mount. A symbolic link, a
-// special file or another file system in the way is a fault with the code "files.unsafe"; what the
-// operating system refuses is "files.failed" with its reason.
+// Why: the kernel resolves a path again at every call, and anyone who can write to a tree can put a
+// link into it. So a path that a user names is resolved once, in Folder::open(); below that, every
+// part is opened by openat() with O_NOFOLLOW, one part at a time, on the same mount. A symbolic
+// link, a special file or another file system on the way is a fault with the code "files.unsafe";
+// what the operating system refuses is "files.failed" with its reason.
 //
 // Crashes: write() makes a file appear whole or not at all (a new file, fsync, rename, fsync of the
 // folder), move() renames and syncs both folders. Neither ever replaces a folder that holds
 // anything, and move() never replaces a file.
 //
-// Where it ends: another program that works in the same folder at the same moment can still rename
-// things between two calls. It can make a call fail; it cannot make one reach outside the folder.
+// Limit: another program that works in the same folder at the same time can rename things between
+// two calls. It can make a call fail, but not reach outside the folder.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class OpenFile {
   int descriptor_;
 };
 
-// Which file a descriptor or name stands for.
+// Identifies the file behind a descriptor or name.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -48,25 +48,25 @@ struct FileId {
 };
 
 std::unexpected<Diagnostics> unsafe(const std::string& path, const std::string& what);
-// What errno says: "PATH: CALL: reason".
+// Returns the fault in errno as "PATH: CALL: reason".
 std::unexpected<Diagnostics> failed_call(const std::string& path, const char* call);
 
 class Folder {
  public:
-  // Resolves `path` as the person named it. `make`: makes the last part if it is missing, never the
-  // folders above it, which may be the place of a file system that is not mounted.
+  // Resolves `path` as the user named it. `make` creates the last part if it is missing, but never
+  // the folders above it, which may be the mount point of a file system that is not mounted.
   static Result<Folder> open(const std::string& path, bool make = false);
 
-  // The same folder once more, with a descriptor of its own.
+  // Returns the same folder with a descriptor of its own.
   Result<Folder> itself() const;
-  // The folder at `path` below this one; makes what is missing if asked.
+  // Returns the folder at `path` below this one. `make` creates what is missing.
   Result<Folder> below(std::string_view path, bool make = false) const;
-  // Opens a regular file for reading. A fault if it is anything else.
+  // Opens a regular file for reading. Fails if it is anything else.
   Result<OpenFile> read(std::string_view path) const;
-  // Puts a file at `path` once `fill` has written it to the descriptor; folders in between are
-  // made.
+  // Puts a file at `path` once `fill` has written it to the descriptor. Creates the folders in
+  // between.
   Result<void> write(std::string_view path, const std::function<Result<void>(int)>& fill) const;
-  // Whether a name is there; a link counts as itself.
+  // Returns whether the name exists; a link is not followed.
   Result<bool> has(std::string_view name) const;
   // Renames `name` in this folder to `new_name` in `to`, which must be free.
   Result<void> move(std::string_view name, const Folder& to, std::string_view new_name) const;
@@ -83,7 +83,7 @@ class Folder {
 
   OpenFile file_;
   std::string path_;
-  std::uint64_t mount_ = 0;  // which mount it lies on
+  std::uint64_t mount_ = 0;  // id of its mount
 };
 
 }  // namespace orrery::files

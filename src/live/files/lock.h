@@ -1,11 +1,10 @@
 // One owner per folder: a lock file in it, held as long as the process lives.
 //
-// The lock is flock() on `.orrery-lock`: it ends with the process, however that ends, and cannot be
-// left behind. The file's text says who holds it, for the message that the next one reads; the text
-// proves nothing. On a network file system the lock holds between machines only where the file
-// system supports it (NFS does; Lustre with `-o flock`); where it is not supported the lock is
-// refused, for two owners could not see each other.
-// Somebody may remove the lock file under its owner: holds() says so, and the owner must stop.
+// The lock is flock() on `.orrery-lock`: it ends with the process, however that ends, so it is
+// never left behind. The file's text names the owner for the message to the next process; it proves
+// nothing. Between machines the lock works only if the network file system supports it (NFS does;
+// Lustre with `-o flock`); if it is not supported, take() fails. If the lock file is removed under
+// its owner, holds() returns false and the owner must stop.
 #pragma once
 
 #include <string>
@@ -19,10 +18,10 @@ inline constexpr const char* kLockName = ".orrery-lock";
 
 class FolderLock {
  public:
-  // Fails with "files.locked" if another process holds it; `what` is then the text of its owner.
+  // Fails with "files.locked" if another process holds it; `what` is then that owner's text.
   static Result<FolderLock> take(const Folder& folder, const std::string& owner);
 
-  // Whether the file that is locked is still the one in the folder.
+  // Returns whether the locked file is still the one in the folder.
   bool holds(const Folder& folder) const;
 
  private:

@@ -125,7 +125,7 @@ class Walker {
   std::map<FileId, Linked> links_;
 };
 
-// Calls `act` with the folder that `path` lies in and its last name.
+// Calls `act` with the parent folder of `path` and its last name.
 Result<void> with_parent(const Folder& root, const std::string& path,
                          const std::function<Result<void>(const Folder&, const char*)>& act) {
   const std::size_t slash = path.rfind('/');

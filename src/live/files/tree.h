@@ -1,11 +1,11 @@
-// A tree of files as one walk by descriptors finds it, and its removal.
+// Walks a tree of files by descriptors, and removes it.
 //
-// walk() follows nothing. It lists the regular files and the folders, and names everything that a
-// tree of plain data does not have, with its path:
-//   symbolic links, special files (FIFO, socket, device), folders on another mount, names that the
-//   operating system would not let us look at, files with a name outside the tree (a hard link: its
-//   bytes are somebody else's as well), trees that are too deep.
-// What to do about an oddity is the caller's; remove() does nothing if there is one.
+// walk() follows no links. It lists the regular files and the folders, and everything that a tree
+// of plain data does not have as an oddity, with its path:
+//   symbolic links, special files (FIFO, socket, device), folders on another mount, names that
+//   could not be examined, files that have another name outside the tree (hard links, so others
+//   share the bytes), trees that are too deep.
+// The caller decides what to do about an oddity; remove() does nothing if there is one.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 namespace orrery::files {
 
 struct TreeFile {
-  std::string path;  // below the tree, with '/' between its parts
+  std::string path;  // relative to the tree, with '/' between its parts
   FileId id;
   std::uint64_t bytes = 0;
-  std::int64_t written_s = 0;  // the last write, since 1970
+  std::int64_t written_s = 0;  // time of the last write, since 1970
   std::int64_t written_ns = 0;
 
   bool operator==(const TreeFile&) const = default;
@@ -34,14 +34,14 @@ struct Oddity {
 
 struct Tree {
   std::vector<TreeFile> files;       // sorted by path
-  std::vector<std::string> folders;  // sorted: each after the one it is in
+  std::vector<std::string> folders;  // sorted: each after its parent
   std::vector<Oddity> odd;           // sorted by path
 };
 
-// The tree at `name` in the folder. Fails if `name` is no folder that can be opened.
+// Returns the tree at `name` in the folder. Fails if `name` is no folder that can be opened.
 Result<Tree> walk(const Folder& folder, std::string_view name);
 
-// What lies in the folder itself, one level deep: names of folders, regular files, and the rest.
+// The entries of one folder: names of folders, regular files, and oddities.
 struct Level {
   std::vector<std::string> folders;
   std::vector<TreeFile> files;
@@ -49,8 +49,8 @@ struct Level {
 };
 Result<Level> level(const Folder& folder);
 
-// Removes the tree at `name` if it is still as `seen`; stops at the first file that is another one.
-// What somebody has put there meanwhile stays, with the folders above it.
+// Removes the tree at `name` if it is still as `seen`; stops at the first file that differs. Files
+// added since stay, with the folders above them.
 Result<void> remove(const Folder& folder, std::string_view name, const Tree& seen);
 
 }  // namespace orrery::files

@@ -1,4 +1,4 @@
-// Making the answer to a request, on a handler's thread or in place.
+// Makes the answer to a request, on a handler thread or in place.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,18 @@
 
 namespace orrery::net {
 
-// An answer and, where its body is streamed, what pumps it; the first piece is made already.
+// An answer and, if its body is streamed, its pump, which has made the first piece already.
 struct Answer {
   Response response;
   std::shared_ptr<BodyPump> pump = nullptr;
 };
 
-// A fault in a service is ours: the client gets 500 and the server goes on. What is put off
+// Calls `make`. If it throws, the answer is 500 and the server goes on. A deferred response
 // (Response::later) is made at once, unless `in_place`.
 Answer made(const ServerOptions& options, const Pending& pending,
             const std::function<Response()>& make, bool in_place = false);
 
-// What is to be done with a body; likewise.
+// Asks the service what to do with a body; a plan that throws becomes a 500 likewise.
 BodyPlan planned(const ServerOptions& options, const Service& service, const Request& request);
 
 }  // namespace orrery::net

@@ -147,7 +147,7 @@ struct Client::Parts {
 
 void Client::Parts::set_limits(const std::string& url) {
   set(CURLOPT_URL, url.c_str());
-  set(CURLOPT_PATH_AS_IS, 1L);  // a path may be signed as it stands
+  set(CURLOPT_PATH_AS_IS, 1L);  // a path may be signed unchanged
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_s * 1000));
@@ -201,7 +201,7 @@ void Client::Parts::finish(Reply& reply, CURLcode code, const char* words) {
   reply.status = static_cast<int>(status);
   reply.first_byte_s = static_cast<double>(first_us) * 1e-6;
   reply.fault = fault_of(code);
-  // An answer that is no HTTP has the code of an address that is none; but the request was heard.
+  // curl reports an answer that is not HTTP like an invalid address, but the request was received.
   if (reply.fault == NetFault::not_sent && sent > 0) reply.fault = NetFault::broken;
   reply.reconnected = connected && connects > 0;
   connected = reply.fault == NetFault::none && reply.header("connection") != "close";

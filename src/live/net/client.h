@@ -1,18 +1,17 @@
 // One HTTP request and its answer, as a value or streamed; over plain TCP or verified TLS.
 //
-// Promises. A connection is kept from request to request. A failure before the end of an answer is
-// told by what is known of the request's fate: `not_sent` means that the server cannot have acted
-// on it, `untrusted` likewise, for its certificate is not one for this host, has expired, or nobody
-// trusted has signed it, so asking again changes nothing; `broken` and `timed_out` that it may
-// have. A body shorter than announced is `broken`, never a short answer. Nothing is held beyond
-// `body_bytes_max`; streamed bodies are not held.
+// Promises. A connection is kept from request to request. A fault says whether the server can have
+// acted on the request: not if it is `not_sent` or `untrusted` (the certificate is for another
+// host, has expired or has no trusted signer, so a retry will not help); possibly if it is `broken`
+// or `timed_out`. A body shorter than announced is `broken`, never a short answer. At most
+// `body_bytes_max` of a body are held in memory; streamed bodies are not held.
 //
 // Threads. One client belongs to one thread at a time; ask() blocks it, and calls the request's
 // source and sink on it.
 //
-// Faults. All that can go wrong is in Reply::fault with words for a person; nothing throws. A kept
-// connection that turns out to be closed is made anew and the request sent once more by itself,
-// unless it must be sent `once`: `reconnected` says so.
+// Faults. Everything that can go wrong is in Reply::fault, with a text for a person; nothing
+// throws. If a kept connection turns out to be closed, the client reconnects and repeats the
+// request (`reconnected`), unless it must be sent `once`.
 #pragma once
 
 #include <cstddef>
@@ -41,35 +40,36 @@ struct Reply {
   std::string_view header(std::string_view name) const { return header_of(headers, name); }
 };
 
-// A piece of the answer's body; the reply has its status and headers by then. False: no more is
-// wanted, and the request ends as `broken`.
+// Takes a piece of the answer's body; `head` has its status and headers. Returning false ends the
+// request as `broken`.
 using TakePiece = std::function<bool(const Reply& head, std::string_view piece)>;
 
 struct Question {
   std::string method = "GET";
   std::string url;
   HeaderList headers = {};
-  std::string_view body = {};                      // of PUT and POST
-  BodySource source = nullptr;                     // instead of a body
-  std::optional<std::uint64_t> source_bytes = {};  // of what it gives; none: sent in chunks
-  TakePiece take = nullptr;        // the body of a good answer (2xx), instead of Reply::body
-  std::size_t expected_bytes = 0;  // of the answer's body; room is made for it
+  std::string_view body = {};                      // for PUT and POST
+  BodySource source = nullptr;                     // instead of `body`
+  std::optional<std::uint64_t> source_bytes = {};  // length of the source; none: sent in chunks
+  TakePiece take = nullptr;        // gets the body of a 2xx answer, instead of Reply::body
+  std::size_t expected_bytes = 0;  // expected size of the answer's body, to reserve memory
   bool once = false;               // sent at most once, on a connection of its own
   bool ask_first = false;          // wait for 100 Continue before the body is sent
 };
 
 struct ClientOptions {
   double connect_s = 5;
-  double total_s = 0;  // for the whole request; 0: as long as it moves
-  // Slower than this for so long is a dead peer; a fixed total would end big objects on slow links.
+  double total_s = 0;  // for the whole request; 0: no limit while data flows
+  // A peer slower than `slow_bytes_per_s` for `slow_s` seconds is dead. A fixed total time would
+  // end large objects on slow links.
   long slow_bytes_per_s = 1024;
   long slow_s = 20;
-  std::size_t body_bytes_max = std::size_t{64} << 20;  // of an answer that is held
-  // PEM of the certificates that may sign a server's; empty: the system's.
+  std::size_t body_bytes_max = std::size_t{64} << 20;  // limit of a body that is held
+  // Trusted certificates, as PEM; empty: the system's.
   std::string trusted = {};
 };
 
-// What asks in a client's stead is a callable, so that tests may answer without a network.
+// Users of a client take it as this callable, so that tests can answer without a network.
 using Ask = std::function<Reply(const Question&)>;
 
 class Client {
@@ -82,11 +82,11 @@ class Client {
   Reply ask(const Question& question);
 
  private:
-  struct Parts;  // libcurl's, seen by client.cpp only
+  struct Parts;  // libcurl's types, private to client.cpp
   std::unique_ptr<Parts> parts_;
 };
 
-// A client that is shared by the copies of the callable.
+// Returns a callable whose copies share one client.
 Ask over_network(ClientOptions options = {});
 
 }  // namespace orrery::net

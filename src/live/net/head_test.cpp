@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(Head, is_the_text_of_the_rfc) {
+TEST(Head, text_follows_the_rfc) {
   const Response from{.content_type = "text/plain", .headers = {{"ETag", "\"x\""}}};
   EXPECT_EQ(head_text(from, {}, {.length = 3}),
             "HTTP/1.1 200 OK\r\nServer: orrery\r\nContent-Type: text/plain\r\nETag: \"x\"\r\n"
@@ -20,7 +20,7 @@ TEST(Head, is_the_text_of_the_rfc) {
             "HTTP/1.1 404 Not Found\r\nServer: orrery\r\nTransfer-Encoding: chunked\r\n\r\n");
 }
 
-TEST(Head, each_version_says_what_it_would_not_do_anyway) {
+TEST(Head, connection_header_is_sent_only_if_it_differs_from_the_version_default) {
   EXPECT_THAT(head_text({}, {}, {.version = 11}), Not(HasSubstr("Connection")));
   EXPECT_THAT(head_text({}, {}, {.version = 11, .keep_alive = false}),
               HasSubstr("Connection: close\r\n"));
@@ -30,7 +30,7 @@ TEST(Head, each_version_says_what_it_would_not_do_anyway) {
               Not(HasSubstr("Connection")));
 }
 
-TEST(Head, a_response_goes_before_the_defaults_and_what_is_fixed_before_both) {
+TEST(Head, response_headers_override_defaults_and_fixed_headers_override_both) {
   const ServerOptions options{.default_headers = {{"X-Frame", "deny"}, {"Cache-Control", "none"}},
                               .fixed_headers = {{"Strict", "yes"}}};
   const Response from{.headers = {{"cache-control", "day"},
@@ -49,7 +49,7 @@ TEST(Head, a_response_goes_before_the_defaults_and_what_is_fixed_before_both) {
   EXPECT_THAT(text, Not(HasSubstr("text/plain")));
 }
 
-TEST(Head, no_header_begins_another_or_frames_the_message) {
+TEST(Head, no_header_can_inject_another_or_change_the_framing) {
   const Response from{.headers = {{"A", "x\r\nEvil: 1"},
                                   {"B\n", "y"},
                                   {"C", std::string("z\0", 2)},
@@ -65,7 +65,7 @@ TEST(Head, no_header_begins_another_or_frames_the_message) {
   EXPECT_THAT(text, EndsWith("\r\nContent-Length: 0\r\n\r\n"));
 }
 
-TEST(Head, a_body_that_does_not_come_has_the_length_it_would_have) {
+TEST(Head, head_and_304_announce_the_length_without_a_body) {
   EXPECT_TRUE(has_body({.body = "abc"}, false));
   EXPECT_FALSE(has_body({.body = "abc"}, true));
   EXPECT_FALSE(has_body({.status = 304}, false));

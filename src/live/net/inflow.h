@@ -1,9 +1,9 @@
-// A streamed body on its way in, piece by piece, to its sink.
+// A streamed request body on its way to its sink, piece by piece.
 //
-// Of a body framed in chunks, or over TLS, one piece is received on the I/O thread while the one
-// before it is taken. Of a plain one whose length is known the I/O thread receives a piece only
-// where the sink has to wait for it: whoever has taken a piece goes on with what has come meanwhile
-// (receive_more), without waiting, so a fast client's bytes cross no threads.
+// If the body is chunked or comes over TLS, the I/O thread receives one piece while the sink takes
+// the one before it. If it is plain and its length is known, the I/O thread receives a piece only
+// when the sink has to wait: the handler thread that has taken a piece goes on with the bytes that
+// have arrived since (receive_more), so the bytes of a fast client cross no threads.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace orrery::net {
 
-// A piece is handed on once it has so much: a client that is slow has as long for it however large
-// the pieces may be.
+// A piece is handed on once it has this many bytes, so that the deadline of a slow client does not
+// depend on the piece size.
 inline constexpr std::size_t kEnoughBytes = 256u << 10;
 
 class Inflow {
@@ -30,12 +30,12 @@ class Inflow {
   Inflow(const Inflow&) = delete;
   Inflow& operator=(const Inflow&) = delete;
 
-  // Of a plain body with a length. The socket is kept open by a name of its own: it may be closed
-  // on the I/O thread while a piece is received.
+  // For a plain body of known length. Duplicates the socket, since the I/O thread may close it
+  // while a piece is received.
   void receive_directly(int socket, std::uint64_t length);
   bool is_direct() const { return socket_ >= 0; }
 
-  // Hands the piece that was received to the sink, and what has come meanwhile; on a handler's
+  // Hands the received piece to the sink, and the bytes that have arrived since; on a handler
   // thread. A refusal ends the body.
   std::optional<Response> take(std::size_t got, bool last);
 
@@ -43,12 +43,12 @@ class Inflow {
   std::string incoming;
   std::string taken;
   boost::beast::http::request_parser<boost::beast::http::buffer_body> parser;
-  std::optional<std::uint64_t> left = {};  // of a plain body with a length, still to come
-  std::size_t got = 0;                     // in `incoming`
+  std::optional<std::uint64_t> left = {};  // bytes of a plain body of known length, still to come
+  std::size_t got = 0;                     // bytes in `incoming`
   bool ready = false;                      // `incoming` waits to be taken
-  bool taking = false;                     // `taken` is in the sink's hands
+  bool taking = false;                     // the sink has `taken`
   bool reading = false;                    // `incoming` is being filled
-  bool last = false;                       // nothing comes after the piece received last
+  bool last = false;                       // the piece received last ends the body
 
  private:
   std::size_t receive_more();

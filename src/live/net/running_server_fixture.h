@@ -1,5 +1,5 @@
-// A server on a free loopback port for the length of a test, with short deadlines. The tests of the
-// room run twice: with ORRERY_ANSWERS_IN_PLACE the server answers in place.
+// A server on a free loopback port for the duration of a test, with short deadlines. The tests of
+// this room run twice: with ORRERY_ANSWERS_IN_PLACE set, the server answers in place.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ inline ServerOptions test_options() {
           .event_period = 10ms};
 }
 
-// A handler that takes its time, and so puts its answers off where they are made in place.
+// Returns a handler that defers its answers, for handlers that take long.
 inline Handler at_length(Handler handler) {
   return [handler = std::move(handler)](const Request& request) {
     return Response{.later = [handler, &request] { return handler(request); }};

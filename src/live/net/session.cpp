@@ -362,7 +362,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return more ? std::nullopt : std::optional(std::move(answer));
     };
     auto then = [this](std::optional<Answer> answer) { on_taken(std::move(answer)); };
-    // A direct body's state is now the handler's; of another the next piece is received meanwhile.
+    // The handler now owns a direct body; for other bodies the next piece is received concurrently.
     const bool more = !in.is_direct() && !in.last;
     in_pool(std::move(take), std::move(then));
     if (more) read_piece();

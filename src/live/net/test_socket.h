@@ -1,7 +1,7 @@
-// Bare sockets on loopback for tests: clients that drip, cut and mean harm, and servers that fail.
+// Plain sockets on loopback for tests: clients that drip, cut off or attack, and servers that fail.
 //
-// Blocking, with a limit on every wait, so that a peer that hangs fails a test and does not hang
-// it. Not for the product: it includes what only this room may.
+// Blocking, with a limit on every wait, so that a hanging peer fails a test instead of hanging it.
+// Not for the product: it includes system headers that only this room may use.
 #pragma once
 
 #include <netinet/in.h>
@@ -36,7 +36,7 @@ class TestSocket {
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
-  // Not connected where the port does not answer.
+  // Not connected if the port does not answer.
   static TestSocket to(int port, int patience_s = 20, int receive_bytes = 0) {
     TestSocket s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), patience_s);
     if (receive_bytes > 0) {
@@ -65,14 +65,14 @@ class TestSocket {
     }
     return true;
   }
-  // Appends what comes next; false at the end, a fault, or when patience ran out.
+  // Appends the next bytes. Returns false at the end, on a fault, or after the time limit.
   bool receive(std::string& into) const {
     char part[65536];
     const auto got = ::recv(fd_, part, sizeof part, 0);
     if (got > 0) into.append(part, static_cast<std::size_t>(got));
     return got > 0;
   }
-  // All that comes until the other side closes.
+  // Returns everything until the peer closes.
   std::string rest() const {
     std::string all;
     while (receive(all)) {
@@ -123,7 +123,7 @@ class TestListener {
   int port_ = 0;
 };
 
-// Whether nobody listens on this port at any address of this machine, for now.
+// Returns whether the port is free at all addresses of this machine at the moment.
 inline bool is_free(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -134,7 +134,7 @@ inline bool is_free(int port) {
   return free;
 }
 
-// A port that nobody listens on, for now.
+// Returns a port that is free at the moment.
 inline int free_port() { return TestListener().port(); }
 
 }  // namespace orrery::net

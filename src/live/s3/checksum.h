@@ -1,8 +1,8 @@
-// The checksums that a client may give with an object or want back: CRC-32, CRC-32C, CRC-64/NVME,
+// The checksums that a client may send with an object or ask for: CRC-32, CRC-32C, CRC-64/NVME,
 // SHA-1, SHA-256 (S3 user guide, "Checking object integrity").
 //
-// The CRCs are linear, so that of a whole follows from those of its parts and their lengths
-// (crc(AB) = crc(A) x^|B| + crc(B) over GF(2)); the SHAs of parts are put together by hashing them
+// CRCs are linear, so the CRC of a whole follows from those of its parts and their lengths
+// (crc(AB) = crc(A) x^|B| + crc(B) over GF(2)). The SHAs of parts are combined by hashing them
 // ("composite", with the number of parts after a dash).
 #pragma once
 
@@ -37,10 +37,11 @@ class Summer {
   std::optional<Hash> hash_;
 };
 
-// The checksum of A followed by B, of those of A and B (raw).
+// Returns the CRC of A followed by B, from the CRCs of A and B (raw).
 std::string joined_crc(SumKind kind, std::string_view first, std::string_view second,
                        std::uint64_t second_bytes);
 
+// Returns nothing if the text is not strict base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace orrery::s3

@@ -6,7 +6,7 @@
 
 #include "core/base/digest.h"
 
-namespace orrery::s3 {
+namespace orrery::s3::checksum_tests {
 namespace {
 
 constexpr SumKind kAllSums[] = {SumKind::crc32, SumKind::crc32c, SumKind::crc64nvme, SumKind::sha1,
@@ -25,7 +25,7 @@ std::string varied(std::size_t bytes) {
 }
 
 // The check values of the catalogue of parametrised CRC algorithms (reveng), and FIPS 180-4's.
-TEST(Checksum, has_the_published_check_values) {
+TEST(Checksum, sums_have_the_published_check_values) {
   const auto sum = [](SumKind kind, std::string_view bytes) {
     return to_hex(summed(kind, bytes, 4));
   };
@@ -37,8 +37,7 @@ TEST(Checksum, has_the_published_check_values) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-// Whoever cuts the bytes, the sum is that of the whole: eight bytes at a time as well as one.
-TEST(Checksum, does_not_depend_on_how_the_bytes_come) {
+TEST(Checksum, sum_does_not_depend_on_how_the_bytes_are_split) {
   for (const std::size_t bytes : {1u, 7u, 8u, 9u, 16u, 100u, 4099u}) {
     const std::string text = varied(bytes);
     for (const SumKind kind : kAllSums) {
@@ -51,7 +50,7 @@ TEST(Checksum, does_not_depend_on_how_the_bytes_come) {
   }
 }
 
-TEST(Checksum, of_a_whole_follows_from_those_of_its_parts) {
+TEST(Checksum, crc_of_a_whole_follows_from_those_of_its_parts) {
   for (const auto& [one, two] : {std::pair{46u, 14u}, {1u, 5000u}, {300u, 1u}, {9u, 0u}}) {
     const std::string text = varied(one + two);
     const std::string_view first = std::string_view(text).substr(0, one);
@@ -64,13 +63,12 @@ TEST(Checksum, of_a_whole_follows_from_those_of_its_parts) {
   }
 }
 
-TEST(Checksum, is_named_as_the_protocol_names_it) {
+TEST(Checksum, names_are_those_of_the_protocol) {
   for (const SumKind kind : kAllSums) {
     const std::string name(name_of(kind));
     EXPECT_EQ(sum_kind_of(name), kind);
     EXPECT_EQ(header_name_of(kind).rfind("x-amz-checksum-"), 0u);
-    EXPECT_EQ(sum_kind_of(header_name_of(kind).substr(15)), kind) << "the header's is lower case";
-    // Those that add up by length are the CRCs; a SHA of a whole says nothing of its parts.
+    EXPECT_EQ(sum_kind_of(header_name_of(kind).substr(15)), kind) << "headers use lower case";
     EXPECT_EQ(is_linear(kind), name.starts_with("CRC")) << name;
   }
   EXPECT_FALSE(sum_kind_of("MD5"));
@@ -91,12 +89,12 @@ TEST(Checksum, base64_is_read_strictly) {
   for (std::size_t bytes = 0; bytes < 70; ++bytes) {
     EXPECT_EQ(from_base64(to_base64(varied(bytes))), varied(bytes)) << bytes;
   }
-  // A length that is none, padding within or too much of it, and letters that are no digits.
+  // Wrong lengths, misplaced padding, characters outside the alphabet.
   for (const char* bad : {"YWJ", "YW=j", "====", "YWJ*", "Y===", "Zg==Zm9v", "Zm8=Zm8=", "YWJj\n",
-                          "YW Jj", "Zg=v", "YWJjZ", "YWJjZg"}) {
+                          "YW Jj", "Zg=v", "YWJjZ", "YWJjZg", "=QQQ"}) {
     EXPECT_FALSE(from_base64(bad)) << bad;
   }
 }
 
 }  // namespace
-}  // namespace orrery::s3
+}  // namespace orrery::s3::checksum_tests

@@ -7,7 +7,7 @@
 namespace orrery::s3 {
 namespace {
 
-TEST(cipher, opens_what_it_sealed_and_nothing_else) {
+TEST(Cipher, opens_what_it_sealed_and_nothing_else) {
   const std::string master(kMasterKeyBytes, 'k');
   const BlockCipher cipher(master, "blob");
   const std::string sealed = cipher.seal(1, 2, "some bytes");
@@ -26,6 +26,16 @@ TEST(cipher, opens_what_it_sealed_and_nothing_else) {
   }
   EXPECT_EQ(cipher.open(1, 2, "short"), std::nullopt);
   EXPECT_EQ(cipher.open(0, 0, cipher.seal(0, 0, "")), "");
+}
+
+// AES-256-GCM by Python's cryptography 38, key HMAC-SHA256(00..1f, "orrery-blob\0" and the name),
+// nonce 01020304 05060708090a0b0c.
+TEST(Cipher, seals_the_same_bytes_as_another_implementation) {
+  std::string master;
+  for (int i = 0; i < 32; ++i) master += static_cast<char>(i);
+  const BlockCipher cipher(master, "0000000a00000001000000ff");
+  const std::string sealed = cipher.seal(0x01020304u, 0x05060708090a0b0cu, "bytes of a block");
+  EXPECT_EQ(to_hex(sealed), "b74b57eca79565721cc9c8c19e8bcc74f1803d7269dfffdd1f5c5dae1fd0715f");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string check_document(const net::Reply& reply, std::string_view name) {
   return "an error in a 200 answer: " + std::string(root->text_of("Code"));
 }
 
-// Of a document that check_document has passed.
+// Returns the document, which check_document() has accepted.
 XmlElement document_of(const net::Reply& reply) {
   return read_xml(reply.body).value_or(XmlElement{});
 }

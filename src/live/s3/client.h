@@ -1,17 +1,17 @@
-// A client of S3 object stores: the operations that a probe, a checkpoint agent and a store above
-// other stores need, each with its retries, and never a silent loss.
+// A client of S3 object stores: the operations that probes, agents and our own store need, each
+// with its retries, and never a silent loss.
 //
-// A body carries its digests: SHA-256 is signed with the request, MD5 goes as Content-MD5 and must
-// come back as the ETag, CRC-32C is kept as the object's own metadata and checked on every whole
-// read (an ETag of several parts is no digest of the content). A mismatch counts as a failed
-// attempt. Each failure that was mended by asking again is counted in `retries`, each kept
-// connection that was found closed in `reconnects`.
+// A body carries its digests: SHA-256 is signed with the request, MD5 is sent as Content-MD5 and
+// must come back as the ETag, CRC-32C is stored as metadata of the object and checked on every
+// whole read (the ETag of several parts is no digest of the content). A mismatch counts as a failed
+// attempt. `retries` counts repeated attempts, `reconnects` kept connections that were found
+// closed.
 //
 // Bodies are streamed both ways: what is sent is read from a source that can be read again (once
-// for its digests, once for each attempt), what is received goes to a writer that can begin again.
-// Only an upload in parts holds bytes, those of one part.
+// for its digests, once per attempt), what is received goes to a writer that can restart. Only an
+// upload in parts holds bytes in memory, those of one part.
 //
-// One client belongs to one thread; it keeps its connection. Bucket addressing is path-style.
+// A client belongs to one thread and keeps its connection. Bucket addressing is path-style.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct Config {
   std::string region = "us-east-1";
   Credentials credentials;
   RetryPolicy retry;
-  std::uint64_t seed = 1;      // of the jitter
-  std::string writer = "one";  // tells our own conditional PUT from another's; unique a client
+  std::uint64_t seed = 1;      // for the jitter of retries
+  std::string writer = "one";  // unique per client, to recognise its own conditional PUT
 };
 
 enum class Fault {
@@ -46,7 +46,7 @@ enum class Fault {
   unreachable,   // no answer after all attempts
   server,        // 5xx after all attempts
   corrupt,       // digests do not agree after all attempts
-  local          // our own source or writer gave up
+  local          // our own source or writer failed
 };
 
 struct Error {
@@ -62,8 +62,8 @@ Diagnostic to_diagnostic(const Error& error);
 template <class T>
 using Outcome = std::expected<T, Error>;
 
-// Bytes to be sent, with their digests, computed once however often they are sent. The source may
-// be read again from 0; bytes that differ then are refused by the store.
+// Bytes to be sent, with their digests, which are computed once for all attempts. The source may be
+// read again from 0; if the bytes differ then, the store refuses them.
 struct Body {
   std::uint64_t bytes = 0;
   net::BodySource read;
@@ -72,34 +72,35 @@ struct Body {
   std::uint32_t crc32c = 0;
 
   static Body of(std::string bytes);
-  // Reads all of it; nullopt where the source gives up or ends early.
+  // Reads the whole source. Returns nullopt if it fails or ends early.
   static std::optional<Body> of(std::uint64_t bytes, net::BodySource read);
 };
 
-// Shows `visit` all bytes of a source in turn; false where the source gives up or ends early.
+// Calls `visit` with all bytes of a source in turn. Returns false if the source fails or ends
+// early.
 bool each_piece(std::uint64_t bytes, const net::BodySource& read,
                 const std::function<void(std::string_view)>& visit);
 
-// Where an object goes. An attempt that fails half-way is followed by restart(), which forgets what
-// was taken; false from either ends the request.
+// Receives an object. After an attempt that fails half-way, restart() discards what was taken.
+// Returning false from either ends the request.
 struct Writer {
   std::function<bool(std::string_view piece)> take;
   std::function<bool()> restart;
 };
-// Appends to `into`, which was empty.
+// Returns a writer that appends to `into`, which must be empty.
 Writer writer_into(std::string& into);
 
 struct Head {
   std::uint64_t bytes = 0;
   std::string etag;    // without its quotes
-  std::string crc32c;  // as we wrote it; empty: written by another
+  std::string crc32c;  // as we stored it; empty: written by another program
   std::string writer;
 };
 struct Object {
   Head head;
-  std::string bytes = {};  // empty where a writer has them
+  std::string bytes = {};  // empty if a writer took them
   double first_byte_s = 0;
-  bool verified = false;  // against a digest; not so for part of an object, or one of several parts
+  bool verified = false;  // against a digest; a range never is
 };
 struct Entry {
   std::string key;
@@ -114,13 +115,13 @@ struct Part {
   int number = 1;  // from 1
   std::string etag;
 };
-// What an upload of several parts must amount to.
+// What the parts of an upload must add up to.
 struct Whole {
   std::uint64_t bytes = 0;
   std::uint32_t crc32c = 0;
 };
 
-class Receiver;  // of one object's bytes
+class Receiver;
 
 using Sleep = std::function<void(double seconds)>;
 
@@ -131,20 +132,21 @@ class Client {
   explicit Client(Config config, net::ClientOptions options = {});
 
   Outcome<std::string> put(const std::string& key, const Body& body);  // the ETag
-  // Only where there is none yet (If-None-Match: *). Fails with `precondition` where another's is.
+  // Puts the object if there is none yet (If-None-Match: *). Fails with `precondition` if another
+  // writer's exists.
   Outcome<std::string> put_new(const std::string& key, const Body& body);
-  // Verified only once all of it has been taken.
+  // What the writer took is verified only when get() returns.
   Outcome<Object> get(const std::string& key, const Writer& writer);
   Outcome<Object> get(const std::string& key, std::size_t expected_bytes = 0);
   Outcome<Object> get_range(const std::string& key, std::uint64_t from, std::uint64_t count,
                             const Writer& writer);
   Outcome<Object> get_range(const std::string& key, std::uint64_t from, std::uint64_t count);
   Outcome<Head> head(const std::string& key);
-  Outcome<bool> remove(const std::string& key);  // absent is fine
+  Outcome<bool> remove(const std::string& key);  // succeeds if it is absent
   Outcome<Page> list(const std::string& prefix, const std::string& token = "", int keys_max = 1000);
-  // What a query about a key answers (its tags, its lineage), as it comes.
+  // Returns the answer to a query about a key (its tags, its lineage), unparsed.
   Outcome<std::string> document(const std::string& key, const HeaderList& query);
-  Outcome<bool> create_bucket();  // one of our own already is fine
+  Outcome<bool> create_bucket();  // succeeds if it exists
 
   Outcome<std::string> create_upload(const std::string& key, const Whole& whole);
   Outcome<std::string> upload_part(const std::string& key, const std::string& upload, int number,
@@ -152,7 +154,8 @@ class Client {
   Outcome<bool> complete_upload(const std::string& key, const std::string& upload,
                                 const std::vector<Part>& parts, const Whole& whole);
   Outcome<bool> abort_upload(const std::string& key, const std::string& upload);
-  // All of it: parts of `part_bytes`, aborted where any step fails. `stop` ends it between parts.
+  // Uploads the source in parts of `part_bytes` and aborts if any step fails, or if `stop` returns
+  // true between two parts.
   Outcome<bool> put_parts(const std::string& key, std::uint64_t bytes, const net::BodySource& read,
                           std::size_t part_bytes, const std::function<bool()>& stop = {});
 
@@ -169,7 +172,7 @@ class Client {
     const Body* body = nullptr;
     Receiver* receiver = nullptr;
     bool safe = true;
-    // A fault of a 2xx answer ("ETag differs"), or nothing.
+    // Returns the fault of a 2xx answer ("ETag differs"), or nothing.
     std::function<std::string(const net::Reply&)> check = {};
   };
   net::Question signed_question(const Call& call) const;
@@ -178,7 +181,7 @@ class Client {
                  int attempts) const;
   Error local_error(const Call& call, const std::string& detail, int attempts) const;
   void wait(int failures, const net::Reply& reply);
-  // Whether the object there is the one that this client meant to write.
+  // Returns whether the stored object is the one that this client meant to write.
   Outcome<bool> is_ours(const std::string& key, const Whole& whole);
   HeaderList own_metadata(std::uint32_t crc) const;
 
@@ -193,7 +196,7 @@ class Client {
   int reconnects_ = 0;
 };
 
-// "https://HOST[:PORT]" with nothing behind it, else why not.
+// Returns "https://HOST[:PORT]" without a trailing slash, or why the text is no such endpoint.
 Result<std::string> checked_endpoint(const std::string& text);
 
 // "s3://bucket/prefix"; the prefix may be empty.
@@ -202,7 +205,7 @@ struct Location {
   std::string prefix;
 };
 Result<Location> parse_location(std::string_view text);
-// AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN where there is one.
+// Reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if set, AWS_SESSION_TOKEN.
 Result<Credentials> credentials_of(const std::function<const char*(const char*)>& environment);
 
 }  // namespace orrery::s3

@@ -1,5 +1,5 @@
-// Digests of live data, by OpenSSL: SHA-256 and its HMAC sign requests to object stores, MD5 is
-// what such stores give as the ETag of an object.
+// Digests by OpenSSL: SHA-256 and its HMAC sign requests to object stores; stores use MD5 as the
+// ETag of an object.
 //
 // Raw digests are strings of bytes; base/digest.h's to_hex and to_base64 write them, and its
 // CRC-32C checks a transfer. MD5 finds accidents, not attackers.
@@ -13,7 +13,7 @@ namespace orrery::s3 {
 
 enum class HashKind { sha256, sha1, md5 };
 
-// A digest of bytes that come piece by piece.
+// The digest of bytes that arrive in pieces.
 class Hash {
  public:
   explicit Hash(HashKind kind);
@@ -22,10 +22,10 @@ class Hash {
   Hash& operator=(Hash&&) noexcept;
 
   void add(std::string_view bytes);
-  std::string finish();  // raw; nothing is added afterwards
+  std::string finish();  // raw; nothing may be added afterwards
 
  private:
-  struct Parts;  // OpenSSL's, seen by hash.cpp only
+  struct Parts;  // OpenSSL's types, private to hash.cpp
   std::unique_ptr<Parts> parts_;
 };
 

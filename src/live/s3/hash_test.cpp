@@ -19,6 +19,29 @@ TEST(Hash, hmac_gives_the_examples_of_its_rfc) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
+// RFC 2104: a key of up to one block is used as it is, a longer one is hashed.
+TEST(Hash, hmac_keys_around_the_block_size_follow_the_rfc) {
+  const auto by_hand = [](std::string key, const std::string& text) {
+    if (key.size() > 64) {
+      Hash hash(HashKind::sha256);
+      hash.add(key);
+      key = hash.finish();
+    }
+    key.resize(64, '\0');
+    std::string inner(64, '\x36'), outer(64, '\x5c');
+    for (std::size_t i = 0; i < 64; ++i) inner[i] ^= key[i], outer[i] ^= key[i];
+    Hash first(HashKind::sha256);
+    first.add(inner + text);
+    Hash second(HashKind::sha256);
+    second.add(outer + first.finish());
+    return second.finish();
+  };
+  for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 200u}) {
+    const std::string key(bytes, 'k');
+    EXPECT_EQ(to_hex(hmac_sha256(key, "text")), to_hex(by_hand(key, "text"))) << bytes;
+  }
+}
+
 // RFC 1321, appendix A.5.
 TEST(Hash, md5_gives_the_examples_of_its_rfc) {
   EXPECT_EQ(to_hex(md5("")), "d41d8cd98f00b204e9800998ecf8427e");
@@ -28,7 +51,7 @@ TEST(Hash, md5_gives_the_examples_of_its_rfc) {
             "57edf4a22be3c955ac49da2e2107b67a");
 }
 
-TEST(Hash, pieces_give_the_digest_of_the_whole_and_the_one_of_base) {
+TEST(Hash, digest_of_pieces_is_that_of_the_whole) {
   std::string text;
   Hash pieces(HashKind::sha256);
   for (int i = 0; i < 300; ++i) {

@@ -48,7 +48,7 @@ bool Receiver::take(const net::Reply& head, std::string_view piece) {
   received_ += piece.size();
   if (md5_) md5_->add(piece);
   if (!range_ && !md5_) crc_ = crc32c(piece, crc_);
-  if (wrong_range_) return true;  // told once all has come, as a failed attempt
+  if (wrong_range_) return true;  // check() reports it as a failed attempt
   if (range_)
     piece = piece.substr(0, std::min<std::uint64_t>(range_->count - handed_on_, piece.size()));
   handed_on_ += piece.size();

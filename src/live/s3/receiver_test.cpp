@@ -5,7 +5,7 @@
 #include "core/base/digest.h"
 #include "live/s3/hash.h"
 
-namespace orrery::s3 {
+namespace orrery::s3::receiver_tests {
 namespace {
 
 net::Reply headed(int status, HeaderList headers) {
@@ -15,7 +15,7 @@ net::Reply headed(int status, HeaderList headers) {
   return reply;
 }
 
-// Hands the pieces over as a client does; what is wrong with them, or nothing.
+// Hands the pieces over as a client does. Returns the fault, or nothing.
 std::string received(Receiver& receiver, const net::Reply& head,
                      const std::vector<std::string>& pieces) {
   if (!receiver.begin()) return "cannot begin";
@@ -25,17 +25,18 @@ std::string received(Receiver& receiver, const net::Reply& head,
   return receiver.check(head);
 }
 
-TEST(Receiver, etags_are_read_without_quotes_and_weakness) {
+TEST(Receiver, etag_loses_its_quotes_and_its_weakness) {
   EXPECT_EQ(unquoted("\"abc\""), "abc");
   EXPECT_EQ(unquoted("W/\"abc\""), "abc");
   EXPECT_EQ(unquoted("abc"), "abc");
+  EXPECT_EQ(unquoted("\"a"), "\"a");
+  EXPECT_EQ(unquoted("\"\""), "");
   EXPECT_EQ(unquoted("\""), "\"");
   EXPECT_EQ(unquoted(""), "");
   EXPECT_EQ(crc_text(0xab), "000000ab");
 }
 
-// Of several parts ("-2"), of a key service, or of another store's own digits it is no MD5.
-TEST(Receiver, an_etag_is_an_md5_only_where_it_looks_like_one_and_nothing_enciphers) {
+TEST(Receiver, etag_of_parts_or_encrypted_by_a_key_service_is_no_md5) {
   const std::string digits = to_hex(md5("x"));
   EXPECT_TRUE(etag_is_md5(headed(200, {}), digits));
   EXPECT_TRUE(etag_is_md5(headed(200, {{"x-amz-server-side-encryption", "AES256"}}), digits));
@@ -43,9 +44,10 @@ TEST(Receiver, an_etag_is_an_md5_only_where_it_looks_like_one_and_nothing_enciph
   EXPECT_FALSE(etag_is_md5(headed(200, {}), digits + "-2"));
   EXPECT_FALSE(etag_is_md5(headed(200, {}), std::string(32, 'z')));
   EXPECT_FALSE(etag_is_md5(headed(200, {}), digits.substr(1)));
+  EXPECT_FALSE(etag_is_md5(headed(200, {}), digits.substr(1) + "A"));
 }
 
-TEST(Receiver, a_whole_object_is_held_against_its_crc_else_its_md5) {
+TEST(Receiver, whole_object_is_checked_by_its_crc_or_else_its_md5) {
   std::string into;
   const Writer writer = writer_into(into);
   const std::string crc = crc_text(crc32c("hello world"));
@@ -58,7 +60,7 @@ TEST(Receiver, a_whole_object_is_held_against_its_crc_else_its_md5) {
     EXPECT_EQ(received(receiver, headed(200, own), right), "");
     EXPECT_TRUE(receiver.verified());
     EXPECT_EQ(into, "hello world");
-    // The next attempt begins anew: what was taken is forgotten, its sums too.
+    // The next attempt starts over, and so do its digests.
     EXPECT_NE(received(receiver, headed(200, own), wrong), "");
     EXPECT_EQ(received(receiver, headed(200, own), right), "");
     EXPECT_EQ(into, "hello world");
@@ -72,13 +74,13 @@ TEST(Receiver, a_whole_object_is_held_against_its_crc_else_its_md5) {
   }
   into.clear();
   {
-    Receiver receiver(writer);  // nothing to hold it against: taken, and said to be unverified
+    Receiver receiver(writer);  // no digest to check: taken as unverified
     EXPECT_EQ(received(receiver, headed(200, {{"etag", "\"of-2\""}}), wrong), "");
     EXPECT_FALSE(receiver.verified());
   }
 }
 
-TEST(Receiver, a_range_is_what_the_answer_says_of_itself) {
+TEST(Receiver, range_is_checked_against_its_content_range) {
   const auto ranged = [](const std::string& said, const std::vector<std::string>& pieces,
                          int status = 206) {
     std::string into;
@@ -89,7 +91,7 @@ TEST(Receiver, a_range_is_what_the_answer_says_of_itself) {
     return std::pair(fault.empty(), into);
   };
   EXPECT_EQ(ranged("bytes 10-13/100", {"ab", "cd"}), std::pair(true, std::string("abcd")));
-  // More than was asked for, said so: the rest is dropped.
+  // More than was asked for, and the answer says so: the rest is dropped.
   EXPECT_EQ(ranged("bytes 10-15/100", {"abc", "def"}), std::pair(true, std::string("abcd")));
   EXPECT_FALSE(ranged("bytes 10-11/12", {"ab"}).first);     // too little
   EXPECT_FALSE(ranged("bytes 10-13/100", {"abc"}).first);   // less than it says
@@ -100,7 +102,7 @@ TEST(Receiver, a_range_is_what_the_answer_says_of_itself) {
   EXPECT_EQ(ranged("", {"abcd"}), std::pair(false, std::string()));
 }
 
-TEST(Receiver, a_writer_that_cannot_go_on_or_begin_again_ends_it) {
+TEST(Receiver, writer_that_cannot_go_on_or_restart_ends_the_request) {
   const net::Reply head = headed(200, {});
   const Writer stops{.take = [](std::string_view) { return false; }};
   Receiver stopped(stops);
@@ -116,4 +118,4 @@ TEST(Receiver, a_writer_that_cannot_go_on_or_begin_again_ends_it) {
 }
 
 }  // namespace
-}  // namespace orrery::s3
+}  // namespace orrery::s3::receiver_tests

@@ -1,10 +1,10 @@
-// What to do after a request to an object store failed: ask again, find out, or give up.
+// What to do after a request to an object store failed: retry, look first, or give up.
 //
 //   wait before attempt n+1   jitter x min(cap, base 2^n), jitter uniform in [0.5, 1) from a seeded
-//                             stream; Retry-After where the server gives one, up to the cap
-// Safe requests (PUT, GET, HEAD, DELETE, list, upload part, abort) may be sent twice with no other
-// effect than once. Careful ones (a conditional PUT, completing an upload) may not: after a failure
-// that leaves open whether the server acted, the caller looks before it sends again.
+//                             stream; Retry-After if the server sends one, up to the cap
+// Safe requests (PUT, GET, HEAD, DELETE, list, upload part, abort) are idempotent. Others (a
+// conditional PUT, completing an upload) are not: if a failure leaves open whether the server
+// acted, the caller looks before it sends the request again.
 #pragma once
 
 #include <optional>
@@ -23,21 +23,20 @@ struct RetryPolicy {
 };
 
 double backoff_s(const RetryPolicy& policy, int failures, RandomStream& jitter);
-// The server's own wish in seconds, where the answer has one.
+// Returns the Retry-After of the answer in seconds, if it has one.
 std::optional<double> retry_after_s(const net::Reply& reply);
 
 enum class Fate {
-  done,       // an answer to be read by the caller, 2xx
-  refused,    // the server will not: 4xx, or is not the one it should be; asking again changes
-              // nothing
-  not_acted,  // the server surely did not act: no connection, 429, 503
-  unknown     // it may have: broken connection, time-out, 500, 502, 504
+  done,       // 2xx: the caller reads the answer
+  refused,    // 4xx, or an untrusted server: a retry will not help
+  not_acted,  // the server did not act: no connection, 429, 503
+  unknown     // the server may have acted: broken connection, time-out, 500, 502, 504
 };
 Fate fate_of(const net::Reply& reply);
 
-// <Code>SlowDown</Code> of an error document; empty where there is none.
+// Returns the <Code> of an error document, or an empty text.
 std::string error_code(std::string_view body);
-// Its <Message>.
+// Returns the <Message> of an error document, or an empty text.
 std::string error_message(std::string_view body);
 
 }  // namespace orrery::s3

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery::s3 {
+namespace orrery::s3::retry_tests {
 namespace {
 
 net::Reply answered(int status, std::string code = {}) {
@@ -18,8 +18,7 @@ net::Reply unanswered(net::NetFault fault, int status = 0) {
   return reply;
 }
 
-// What decides whether a request may be sent again: did the server act, surely or perhaps?
-TEST(Retry, the_fate_of_a_request_follows_from_its_answer) {
+TEST(Retry, fate_says_whether_the_server_acted) {
   for (const int status : {200, 204, 206, 299}) EXPECT_EQ(fate_of(answered(status)), Fate::done);
   for (const int status : {300, 301, 307, 400, 403, 404, 409, 412, 416}) {
     EXPECT_EQ(fate_of(answered(status)), Fate::refused) << status;
@@ -28,11 +27,11 @@ TEST(Retry, the_fate_of_a_request_follows_from_its_answer) {
   for (const int status : {500, 502, 504, 599, 408, 100, 0}) {
     EXPECT_EQ(fate_of(answered(status)), Fate::unknown) << status;
   }
-  // Two refusals that the protocol means as "once more".
+  // Two refusals that the protocol defines as "try again".
   EXPECT_EQ(fate_of(answered(400, "RequestTimeout")), Fate::not_acted);
   EXPECT_EQ(fate_of(answered(409, "ConditionalRequestConflict")), Fate::not_acted);
   EXPECT_EQ(fate_of(answered(409, "BucketNotEmpty")), Fate::refused);
-  // No answer, whatever was half read of one.
+  // No complete answer, whatever part of one was read.
   EXPECT_EQ(fate_of(unanswered(net::NetFault::not_sent)), Fate::not_acted);
   EXPECT_EQ(fate_of(unanswered(net::NetFault::untrusted)), Fate::refused)
       << "another attempt meets the same certificate";
@@ -40,7 +39,7 @@ TEST(Retry, the_fate_of_a_request_follows_from_its_answer) {
   EXPECT_EQ(fate_of(unanswered(net::NetFault::timed_out, 404)), Fate::unknown);
 }
 
-TEST(Retry, waits_double_to_the_cap_and_are_at_least_half_of_it) {
+TEST(Retry, waits_double_up_to_the_cap_with_jitter) {
   const RetryPolicy policy{.attempts_max = 9, .base_s = 0.1, .cap_s = 2};
   RandomStream jitter(3, "x");
   double most = 0;
@@ -55,7 +54,7 @@ TEST(Retry, waits_double_to_the_cap_and_are_at_least_half_of_it) {
   EXPECT_GT(most, 0.95);  // the jitter reaches over all of the upper half
 }
 
-TEST(Retry, the_servers_own_wish_is_seconds_that_are_not_negative) {
+TEST(Retry, retry_after_is_a_number_of_seconds) {
   const auto wish = [](const std::string& text) {
     net::Reply reply = answered(503);
     if (!text.empty()) reply.headers = {{"retry-after", text}};
@@ -76,4 +75,4 @@ TEST(Retry, only_an_error_document_has_a_code) {
 }
 
 }  // namespace
-}  // namespace orrery::s3
+}  // namespace orrery::s3::retry_tests

@@ -8,7 +8,7 @@
 #include "core/base/digest.h"
 #include "live/s3/hash.h"
 
-namespace orrery::s3 {
+namespace orrery::s3::sigv4_tests {
 namespace {
 
 using testing::EndsWith;
@@ -55,7 +55,7 @@ TEST(SigV4, put_object_as_published) {
               EndsWith("98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"));
 }
 
-TEST(SigV4, a_key_without_a_value_as_published) {
+TEST(SigV4, query_key_without_a_value_as_published) {
   EXPECT_THAT(authorization(example("/", {{"lifecycle", ""}}, {}), kExample),
               EndsWith("fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"));
 }
@@ -66,7 +66,7 @@ TEST(SigV4, list_objects_as_published) {
               EndsWith("34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"));
 }
 
-TEST(SigV4, everything_signed_moves_the_signature) {
+TEST(SigV4, everything_signed_changes_the_signature) {
   const auto base = example("/test.txt", {{"prefix", "a"}}, {});
   const std::string was = authorization(base, kExample);
   auto other = base;
@@ -81,14 +81,14 @@ TEST(SigV4, everything_signed_moves_the_signature) {
 }
 
 // The example of a signing key in Amazon's General Reference ("Deriving the signing key").
-TEST(SigV4, the_signing_key_as_published) {
+TEST(SigV4, signing_key_as_published) {
   EXPECT_EQ(to_hex(signing_key("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "20120215", "us-east-1",
                                "iam")),
             "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d");
 }
 
-// Keys are remembered, by all they are made of, and more are asked for than are remembered.
-TEST(SigV4, a_remembered_signing_key_is_its_own) {
+// Keys are cached; more are asked for than the cache holds.
+TEST(SigV4, cached_signing_keys_are_not_confused) {
   const auto derived = [](const std::string& secret, const std::string& day,
                           const std::string& region, const std::string& service) {
     std::string key = hmac_sha256("AWS4" + secret, day);
@@ -107,8 +107,8 @@ TEST(SigV4, a_remembered_signing_key_is_its_own) {
   }
 }
 
-// A server has the scope and its own key, and finds the signature that the client sent.
-TEST(SigV4, a_server_finds_the_same_signature) {
+// A server knows the scope and derives the key.
+TEST(SigV4, server_computes_the_same_signature) {
   const auto input = example("/test.txt", {}, {{"Range", "bytes=0-9"}});
   const std::string key = signing_key(kExample.secret_key, "20130524", "us-east-1");
   EXPECT_EQ(signature(input, key),
@@ -120,22 +120,25 @@ TEST(SigV4, a_server_finds_the_same_signature) {
 TEST(SigV4, names_are_encoded_byte_by_byte) {
   EXPECT_EQ(uri_encoded("a b/c=ü+~", true), "a%20b/c%3D%C3%BC%2B~");
   EXPECT_EQ(uri_encoded("a/b", false), "a%2Fb");
+  EXPECT_EQ(uri_encoded(std::string("\0\x0f\xf0", 3), false), "%00%0F%F0");
+  EXPECT_EQ(uri_encoded("azAZ09-._~", false), "azAZ09-._~");
+  EXPECT_EQ(uri_encoded("@[`{:", false), "%40%5B%60%7B%3A");
   EXPECT_EQ(canonical_query({{"uploads", ""}, {"a b", "1&2"}}), "a%20b=1%262&uploads=");
   // A path keeps its slashes, a value of the query does not (S3 API: UriEncode with encodeSlash).
   EXPECT_EQ(canonical_query({{"prefix", "a/b"}}), "prefix=a%2Fb");
 }
 
 // "Trim leading and trailing spaces, convert sequential spaces to a single space."
-TEST(SigV4, blanks_of_a_header_do_not_change_what_is_signed) {
+TEST(SigV4, blanks_in_a_header_do_not_change_the_signature) {
   const auto plain = example("/x", {}, {{"x-amz-meta-a", "one two"}});
   const auto spaced = example("/x", {}, {{"X-Amz-Meta-A", "  one   two "}});
   EXPECT_EQ(canonical_request(spaced), canonical_request(plain));
 }
 
-TEST(SigV4, the_secret_is_not_in_what_is_sent) {
+TEST(SigV4, secret_is_not_in_what_is_sent) {
   EXPECT_THAT(authorization(example("/x", {}, {}), kExample),
               testing::Not(HasSubstr(kExample.secret_key)));
 }
 
 }  // namespace
-}  // namespace orrery::s3
+}  // namespace orrery::s3::sigv4_tests

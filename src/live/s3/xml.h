@@ -1,8 +1,8 @@
 // The documents of the S3 protocol as trees of names and texts, by pugixml.
 //
-// Attributes, comments and namespaces' prefixes carry nothing in this protocol and are dropped. An
-// element has children or text. What is read may come from an enemy: entities of the document's own
-// are not expanded, and size and depth are limited.
+// Attributes, comments and namespace prefixes have no meaning in this protocol and are dropped. An
+// element has children or text. Documents may be hostile: entities that a document defines are not
+// expanded, and size and depth are limited.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct XmlElement {
   std::string text = {};
   std::vector<XmlElement> children = {};
 
-  const XmlElement* child(std::string_view name) const;  // the first; null where there is none
-  std::string_view text_of(std::string_view child_name) const;  // empty where there is none
+  const XmlElement* child(std::string_view name) const;         // the first, or null
+  std::string_view text_of(std::string_view child_name) const;  // of the first, or empty
 };
 
 struct XmlLimits {

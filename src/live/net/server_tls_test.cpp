@@ -1,23 +1,19 @@
-// A round trip over TLS with a certificate that the test makes, and what must not pass.
+// Server and client over TLS, with certificates that the test makes, and peers they must refuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <memory>
 #include <thread>
 
 #include "live/net/client.h"
-#include "live/net/running_server_fixture.h"
-#include "live/net/test_socket.h"
+#include "live/net/patient_fixture.h"
 
-namespace orrery::net {
+namespace orrery::net::server_tls_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,7 +26,7 @@ std::string text_of(BIO* memory) {
   return text;
 }
 
-// Signed by itself, good for one name, from two hours ago until `until_s` from now.
+// A self-signed certificate for one name, valid from two hours ago until `until_s` from now.
 TlsIdentity identity_for(const char* name, long until_s = 3600) {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = X509_new();
@@ -60,21 +56,9 @@ TlsIdentity identity_for(const char* name, long until_s = 3600) {
 ServerOptions options_with(const TlsIdentity& identity) {
   ServerOptions options = test_options();
   options.tls = identity;
-  options.linger_time_max = 30s;  // who ends in order is not waited for
+  options.linger_time_max = 30s;  // not waited for if the client closes in order
   return options;
 }
-
-class CountingSink : public BodySink {
- public:
-  std::optional<Response> take(std::string_view piece) override {
-    bytes_ += piece.size();
-    return std::nullopt;
-  }
-  Response finish() override { return {.body = std::to_string(bytes_)}; }
-
- private:
-  std::size_t bytes_ = 0;
-};
 
 Service counts_and_echoes() {
   return {.answer =
@@ -86,10 +70,12 @@ Service counts_and_echoes() {
                 };
                 return Response{.source = source, .length = 3'000'000};
               },
-          .plan = [](const Request&) -> BodyPlan { return std::make_unique<CountingSink>(); }};
+          .plan = [](const Request&) -> BodyPlan {
+            return std::make_unique<patience::CountingSink>();
+          }};
 }
 
-TEST(Tls, bodies_go_both_ways_over_one_verified_connection) {
+TEST(ServerTls, bodies_go_both_ways_over_one_verified_connection) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1");
   const RunningServer server(counts_and_echoes(), options_with(identity));
   Client client({.trusted = identity.certificate});
@@ -97,7 +83,7 @@ TEST(Tls, bodies_go_both_ways_over_one_verified_connection) {
   EXPECT_EQ(hello.body, "hello /a") << hello.fault_text;
   const std::string large(5'000'000, 'y');
   const Reply up = client.ask({.method = "PUT", .url = server.url("/b", "https"), .body = large});
-  EXPECT_EQ(up.body, "5000000") << up.fault_text;
+  EXPECT_EQ(up.body, "5000000 taken;") << up.fault_text;
   EXPECT_EQ(client.ask({.url = server.url("/large", "https")}).body.size(), 3'000'000u);
   EXPECT_EQ(server.load->connections, 1);
   const Reply last =
@@ -107,7 +93,7 @@ TEST(Tls, bodies_go_both_ways_over_one_verified_connection) {
   EXPECT_EQ(server.load->connections, 0);
 }
 
-TEST(Tls, a_stranger_and_a_wrong_name_are_refused) {
+TEST(ServerTls, client_refuses_an_unknown_signer_and_a_wrong_name) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1");
   const RunningServer server(counts_and_echoes(), options_with(identity));
   EXPECT_EQ(Client().ask({.url = server.url("/", "https")}).fault, NetFault::untrusted);
@@ -116,26 +102,25 @@ TEST(Tls, a_stranger_and_a_wrong_name_are_refused) {
   Client client({.trusted = other.certificate});
   const Reply refused = client.ask({.url = elsewhere.url("/", "https")});
   EXPECT_EQ(refused.fault, NetFault::untrusted);
-  EXPECT_THAT(refused.fault_text, testing::HasSubstr("127.0.0.1")) << "whom it is not for";
+  EXPECT_THAT(refused.fault_text, testing::HasSubstr("127.0.0.1"));
 }
 
-TEST(Tls, a_certificate_that_has_expired_is_refused_and_said_to_be_so) {
+TEST(ServerTls, client_refuses_an_expired_certificate) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1", -60);
-  std::atomic<int> heard = 0;
+  std::atomic<int> received = 0;
   const RunningServer server(
-      [&heard](const Request&) {
-        ++heard;
+      [&received](const Request&) {
+        ++received;
         return Response{};
       },
       options_with(identity));
   Client client({.trusted = identity.certificate});
   const Reply refused = client.ask({.method = "PUT", .url = server.url("/", "https"), .body = "x"});
   EXPECT_EQ(refused.fault, NetFault::untrusted);
-  EXPECT_THAT(refused.fault_text, testing::HasSubstr("expired"));
-  EXPECT_EQ(heard, 0);
+  EXPECT_EQ(received, 0);
 }
 
-// An OpenSSL of one's own on either side, whose highest version a test may set.
+// A plain OpenSSL peer whose highest TLS version a test sets.
 class OldPeer {
  public:
   OldPeer(const SSL_METHOD* method, int version_max) : context_(SSL_CTX_new(method)) {
@@ -171,7 +156,7 @@ class OldPeer {
   SSL_CTX* context_;
 };
 
-TEST(Tls, a_server_speaks_no_version_before_1_2) {
+TEST(ServerTls, server_speaks_tls_1_2_or_later) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1");
   const RunningServer server(counts_and_echoes(), options_with(identity));
   for (const auto& [version, taken] : std::vector<std::pair<int, bool>>{
@@ -182,41 +167,34 @@ TEST(Tls, a_server_speaks_no_version_before_1_2) {
   }
 }
 
-TEST(Tls, a_client_speaks_no_version_before_1_2) {
+TEST(ServerTls, client_speaks_tls_1_2_or_later) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1");
   for (const auto& [version, taken] : std::vector<std::pair<int, bool>>{
            {TLS1_VERSION, false}, {TLS1_1_VERSION, false}, {TLS1_2_VERSION, true}}) {
-    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = loopback_address(0);
-    socklen_t size = sizeof address;
-    ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), size), 0);
-    ASSERT_EQ(::listen(listener, 4), 0);
-    ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    const TestListener listener;
     bool shook = false;
     std::thread server([&, most = version] {
-      const int taken_socket = ::accept(listener, nullptr, nullptr);
+      const TestSocket socket = listener.accept(10);
       OldPeer peer(TLS_server_method(), most);
       peer.use(identity);
-      shook = peer.shakes_hands(taken_socket, true);
-      ::close(taken_socket);
+      shook = peer.shakes_hands(socket.fd(), true);
     });
     Client client({.connect_s = 5, .trusted = identity.certificate});
-    const std::string url = "https://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
-    const Reply reply = client.ask({.url = url});
+    const Reply reply =
+        client.ask({.url = "https://127.0.0.1:" + std::to_string(listener.port()) + "/"});
     server.join();
-    ::close(listener);
     EXPECT_EQ(shook, taken) << version;
-    EXPECT_NE(reply.fault, NetFault::none) << "nobody answers behind the handshake";
+    EXPECT_NE(reply.fault, NetFault::none) << "nothing answers after the handshake";
     if (!taken) EXPECT_EQ(reply.fault, NetFault::not_sent) << version << reply.fault_text;
   }
 }
 
-// A server, or who stands in its place, cannot lead a client out of TLS.
-TEST(Tls, a_client_is_not_led_to_plain_http) {
-  std::atomic<int> heard = 0;
+// An attacker between them must not be able to lead the client out of TLS.
+TEST(ServerTls, client_is_not_redirected_to_plain_http) {
+  std::atomic<int> received = 0;
   const RunningServer plain(
-      [&heard](const Request&) {
-        ++heard;
+      [&received](const Request&) {
+        ++received;
         return Response{};
       },
       test_options());
@@ -227,14 +205,14 @@ TEST(Tls, a_client_is_not_led_to_plain_http) {
       },
       options_with(identity));
   Client client({.trusted = identity.certificate});
-  const HeaderList secret = {{"Authorization", "of this server's only"}};
+  const HeaderList secret = {{"Authorization", "secret"}};
   EXPECT_EQ(client.ask({.url = server.url("/a", "https"), .headers = secret}).status, 307);
   const Reply cut = client.ask({.url = plain.url("/a", "https"), .headers = secret});
   EXPECT_EQ(cut.fault, NetFault::not_sent) << cut.fault_text;
-  EXPECT_EQ(heard, 0);
+  EXPECT_EQ(received, 0);
 }
 
-TEST(Tls, who_does_not_shake_hands_is_cut_off) {
+TEST(ServerTls, peer_without_a_handshake_is_cut_off) {
   const TlsIdentity identity = identity_for("IP:127.0.0.1");
   const RunningServer server(counts_and_echoes(), options_with(identity));
   const TestSocket plain = TestSocket::to(server.port);
@@ -248,7 +226,7 @@ TEST(Tls, who_does_not_shake_hands_is_cut_off) {
   EXPECT_EQ(client.ask({.url = server.url("/a", "https")}).status, 200);
 }
 
-TEST(Tls, a_key_that_is_not_the_certificates_is_a_fault) {
+TEST(ServerTls, key_of_another_certificate_is_a_fault) {
   TlsIdentity identity = identity_for("IP:127.0.0.1");
   identity.key = identity_for("IP:127.0.0.1").key;
   const auto server = Server::listen(options_with(identity), counts_and_echoes());
@@ -258,4 +236,4 @@ TEST(Tls, a_key_that_is_not_the_certificates_is_a_fault) {
 }
 
 }  // namespace
-}  // namespace orrery::net
+}  // namespace orrery::net::server_tls_tests
