@@ -1,15 +1,88 @@
-// Services and the walls around them, whole; plans, labels and devices of trees made by hand.
 #include <gmock/gmock.h>
 
 #include "output/emit/kubernetes.h"
-#include "output/emit/kubernetes_parts.h"
+#include "output/emit/kubernetes_fixture.h"
 #include "output/emit/pods_fixture.h"
+#include "output/emit/review_fixture.h"
 
 namespace orrery::emit {
 namespace {
 
+using testing::AllOf;
+using ::testing::HasSubstr;
 using testing::HasSubstr;
+using ::testing::Not;
 using testing::Not;
+
+// What stands after the objects' heads.
+std::string bodies(const std::string& text) {
+  std::string out;
+  bool head = false;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = text.find('\n', at);
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line == "---" || line.starts_with("metadata:")) head = true;
+    if (line.starts_with("spec:")) head = false;
+    if (!head && !line.starts_with("# ")) out += line + "\n";
+    if (line.starts_with("kind:")) out += line + "\n";
+  }
+  return out;
+}
+
+TEST(KubernetesServices, engine_arguments_have_both_parallel_sizes) {
+  design::Design design = read_template("inference-pod");
+  auto& serve = std::get<design::Serve>(design.workloads.front().task);
+  serve.engine = "vllm";
+  serve.tp = 4;
+  serve.pp = 2;
+  const auto r = reviewed(design);
+  const review::ServeView& view = r->review->serves.front();
+  ASSERT_TRUE(view.feasible());
+  ASSERT_EQ(view.devices_per_replica, 8);
+  EXPECT_THAT(text_of(kubernetes_of(*reviewed(design)), "service-" + view.label + ".yaml"),
+              HasSubstr("\"--tensor-parallel-size\", \"4\", \"--pipeline-parallel-size\", \"2\""));
+}
+
+TEST(KubernetesServices, engine_arguments_have_the_weight_format) {
+  const auto emitted = [](catalog::Precision precision) {
+    design::Design design = read_template("inference-pod");
+    auto& serve = std::get<design::Serve>(design.workloads.front().task);
+    serve.precision = precision;
+    const auto r = reviewed(design);
+    EXPECT_TRUE(r->review->serves.front().feasible());
+    return text_of(kubernetes_of(*reviewed(design)),
+                   "service-" + r->review->serves.front().label + ".yaml");
+  };
+  const auto told = HasSubstr("\"--quantization\", fp8");
+  const auto on_disk = HasSubstr("a checkpoint in 4 bits");
+  EXPECT_THAT(emitted(catalog::Precision::fp8), AllOf(told, Not(on_disk)));
+  EXPECT_THAT(emitted(catalog::Precision::bf16), AllOf(Not(told), Not(on_disk)));
+  EXPECT_THAT(emitted(catalog::Precision::int4), AllOf(Not(told), on_disk));
+}
+
+TEST(KubernetesServices, engine_arguments_have_the_adapters) {
+  const auto emitted = [](const std::string& engine, const design::Adapters& adapters) {
+    design::Design design = read_template("inference-pod");
+    auto& serve = std::get<design::Serve>(design.workloads.front().task);
+    serve.engine = engine;
+    serve.adapters = adapters;
+    const auto r = reviewed(design);
+    EXPECT_TRUE(r->review->serves.front().feasible()) << r->review->serves.front().infeasible;
+    return text_of(kubernetes_of(*reviewed(design)),
+                   "service-" + r->review->serves.front().label + ".yaml");
+  };
+  const std::string all = emitted("vllm", {.count = 200, .rank = 12, .slots = 8});
+  EXPECT_THAT(all, HasSubstr("\"--enable-lora\", \"--max-loras\", \"8\", \"--max-lora-rank\", "
+                             "\"16\", \"--max-cpu-loras\", \"200\""));
+  EXPECT_THAT(all, Not(HasSubstr("--lora-target-modules")));
+  EXPECT_THAT(emitted("vllm", {.count = 2, .slots = 4, .targets = {"qkv", "o"}}),
+              HasSubstr("\"--max-cpu-loras\", \"4\", \"--lora-target-modules\", qkv_proj, o_proj"));
+  EXPECT_THAT(emitted("sglang", {.count = 200, .rank = 12, .slots = 8, .targets = {"mlp"}}),
+              HasSubstr("\"--enable-lora\", \"--max-loras-per-batch\", \"8\", \"--max-lora-rank\", "
+                        "\"12\", \"--lora-target-modules\", gate_proj, up_proj, down_proj"));
+}
 
 constexpr std::string_view kDesk = R"(
 orrery: 1
@@ -49,7 +122,7 @@ workloads:
 std::string desk_file(const ReviewedExample& r, std::string_view path) {
   const auto files = emit_kubernetes(*r.review, r.source);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
-  return files ? unstamped(text_of(*files, path)) : "";
+  return files ? directives(text_of(*files, path)) : "";
 }
 
 // Six replicas, two at the least, of eight GPUs each; 33 requests run in one, seven minutes pass.
@@ -68,7 +141,6 @@ spec:
   strategy:
     type: RollingUpdate
     rollingUpdate:
-      # No second set of accelerators waits for a rollout.
       maxSurge: 0
       maxUnavailable: 1
   template:
@@ -80,8 +152,6 @@ spec:
         fleet.orrery/name: whole
       containers:
         - name: serve
-          # Your image; the arguments are those of the plan.
-          # Its weights must be a checkpoint in 4 bits (AWQ, GPTQ or alike).
           image: "example.invalid/sglang:1"
 )"
     "          args: [\"--model-path\", llama-3-70b, \"--tp-size\", \"8\", \"--enable-lora\", "
@@ -133,7 +203,6 @@ spec:
     name: chat
   minReplicas: 2
   maxReplicas: 6
-  # Of the design's requests in flight, those that run.
   metrics:
     - type: Pods
       pods:
@@ -144,7 +213,6 @@ spec:
           averageValue: "33"
   behavior:
     scaleDown:
-      # Requests that run are let finish.
       stabilizationWindowSeconds: 420
 ---
 apiVersion: policy/v1
@@ -165,7 +233,6 @@ constexpr std::string_view kSmallsPod =
         fleet.orrery/name: cut
       containers:
         - name: serve
-          # Your image; the arguments are those of the plan.
           image: "example.invalid/vllm:1"
           args: ["--model", llama-3-8b, "--tensor-parallel-size", "1", "--max-num-seqs", "48"]
           ports:
@@ -219,30 +286,30 @@ spec:
           protocol: TCP
 )";
 
-TEST(KubernetesServiceText, OfAServiceThatFollowsItsLoad) {
+TEST(KubernetesServices, an_autoscaled_service_has_a_scaler) {
   const auto r = reviewed_as_pods(read_text(kDesk));
   r->review->serves[0].replicas = 6;
   EXPECT_EQ(desk_file(*r, "service-chat.yaml"), kChat);
 }
 
-TEST(KubernetesServiceText, OfSlicesOfOneSize) {
+TEST(KubernetesServices, a_service_on_slices_claims_its_slice) {
   const auto r = reviewed_as_pods(read_text(kDesk));
   EXPECT_THAT(desk_file(*r, "service-small.yaml"), HasSubstr(std::string(kSmallsPod)));
 }
 
-TEST(KubernetesServiceText, WallsAroundATenant) {
+TEST(KubernetesServices, an_isolated_tenant_has_network_policies) {
   const auto r = reviewed_as_pods(read_text(kDesk));
   EXPECT_EQ(desk_file(*r, "isolation.yaml"), kOnlyVision);
 }
 
 // Six of two to six: the least shrinks with what there is, and is one at the least.
-TEST(KubernetesServiceText, TheLeastOfAServiceThatFollowsItsLoad) {
+TEST(KubernetesServices, least_replicas_of_an_autoscaled_service) {
   const auto r = reviewed_as_pods(read_text(kDesk));
   const auto scale = [&](double replicas) {
     r->review->serves[0].replicas = replicas;
     const std::string text = desk_file(*r, "service-chat.yaml");
     const std::size_t at = text.find("  minReplicas: ");
-    return text.substr(at, text.find("  #", at) - at);
+    return text.substr(at, text.find("  metrics:", at) - at);
   };
   EXPECT_EQ(scale(3), "  minReplicas: 1\n  maxReplicas: 3\n");
   EXPECT_EQ(scale(3.2), "  minReplicas: 2\n  maxReplicas: 4\n");
@@ -251,7 +318,7 @@ TEST(KubernetesServiceText, TheLeastOfAServiceThatFollowsItsLoad) {
   EXPECT_EQ(scale(12), "  minReplicas: 4\n  maxReplicas: 12\n");
 }
 
-TEST(KubernetesServiceText, TheLeastOfOneThatDoesNot) {
+TEST(KubernetesServices, least_replicas_of_a_fixed_service) {
   const auto r = reviewed_as_pods(read_text(kDesk));
   review::ServeView& s = r->review->serves[1];
   const auto scale = [&](double replicas, double needed, double rate, double peak) {
@@ -273,7 +340,7 @@ TEST(KubernetesServiceText, TheLeastOfOneThatDoesNot) {
   EXPECT_EQ(scale(3, 9, 1, 1), "  minReplicas: 3\n  maxReplicas: 3\n");
 }
 
-TEST(KubernetesServiceText, TheScalersNumbersAreKubernetesOwn) {
+TEST(KubernetesServices, scaler_numbers_are_what_kubernetes_accepts) {
   design::Design design = read_text(kDesk);
   auto& scale = *std::get<design::Serve>(design.workloads[0].task).autoscale;
   scale.target = 0.4;
@@ -283,25 +350,44 @@ TEST(KubernetesServiceText, TheScalersNumbersAreKubernetesOwn) {
                              HasSubstr("stabilizationWindowSeconds: 3600\n")));
 }
 
-// Of a host with one core left nothing is taken for the system.
-TEST(KubernetesServiceText, AHostsCores) {
-  const auto cpu = [](int cores) {
-    design::Design design = read_text(kDesk);
-    design.fleet[1] = {.name = "plain", .node = "cpu-2s-server", .count = 4};
-    design.fleet[1].custom = design::CustomNode{.cores = cores};
-    design.workloads[1].terms.fleet = "plain";
-    std::get<design::Serve>(design.workloads[1].task).model = "qwen3-0.6b";
-    const auto r = reviewed_as_pods(design);
-    r->review->serves[1].infeasible.clear();
-    const std::string text = desk_file(*r, "service-small.yaml");
-    const std::size_t at = text.find("          resources:\n");
-    return text.substr(at, text.find("---", at) - at);
-  };
-  const std::string head =
-      "          resources:\n            limits:\n"
-      "              # A replica has the host: all its cores but those of the system.\n";
-  EXPECT_EQ(cpu(97), head + "              cpu: \"95\"\n");
-  EXPECT_EQ(cpu(2), head + "              cpu: \"1\"\n");
+TEST(KubernetesServices, a_chat_in_fp8_has_its_objects) {
+  auto r = reviewed(read_template("inference-pod"));
+  review::ServeView& s = r->review->serves[0];
+  s.replicas = 16;
+  s.replicas_needed = 15;
+  s.peak = PerSecond(150);
+  s.rate = PerSecond(75);
+  const auto files = emit_kubernetes(*r->review, r->source);
+  ASSERT_TRUE(files) << to_text(files.error());
+  const std::string text = directives(bodies(text_of(*files, "service-chat.yaml")));
+  EXPECT_THAT(text,
+              HasSubstr("kind: Deployment\nspec:\n  replicas: 16\n  selector:\n    matchLabels:\n"
+                        "      app.kubernetes.io/name: chat\n  strategy:\n    type: RollingUpdate\n"
+                        "    rollingUpdate:\n"
+                        "      maxSurge: 0\n      maxUnavailable: 1\n"));
+  EXPECT_THAT(text, HasSubstr("image: \"example.invalid/vllm:1\"\n"));
+  EXPECT_THAT(text, HasSubstr("\"--tensor-parallel-size\", \"4\", \"--quantization\", fp8, "
+                              "\"--kv-cache-dtype\", fp8, \"--enable-prefix-caching\", "
+                              "\"--enable-chunked-prefill\"]\n"));
+  EXPECT_THAT(text, HasSubstr("containerPort: 8000\n"));
+  EXPECT_THAT(text, HasSubstr("startupProbe:"));
+  EXPECT_THAT(text, HasSubstr("failureThreshold: 120\n"));
+  EXPECT_THAT(text, HasSubstr("failureThreshold: 3\n"));
+  EXPECT_THAT(text, HasSubstr("nvidia.com/gpu: 4\n"));
+  EXPECT_THAT(text, HasSubstr("kind: Service\nspec:\n  type: ClusterIP\n"));
+  EXPECT_THAT(text, HasSubstr("port: 80\n      targetPort: http\n"));
+  EXPECT_THAT(text, HasSubstr("  minReplicas: 8\n  maxReplicas: 16\n"));
+  EXPECT_THAT(text, HasSubstr("averageValue: \"2\"\n"));
+  EXPECT_THAT(text, HasSubstr("stabilizationWindowSeconds: 300\n"));
+  EXPECT_THAT(text, HasSubstr("kind: PodDisruptionBudget\nspec:\n  maxUnavailable: 1\n"
+                              "  selector:\n    matchLabels:\n"
+                              "      app.kubernetes.io/name: chat\n"));
+  s.replicas = 1;
+  s.replicas_needed = 0.5;
+  EXPECT_THAT(text_of(*emit_kubernetes(*r->review, r->source), "service-chat.yaml"),
+              HasSubstr("  minReplicas: 1\n  maxReplicas: 1\n"));
+  s.label = "No_Name";
+  EXPECT_FALSE(emit_kubernetes(*r->review, r->source));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Hostile names through every field of a design that an emitter reads, for every emitter: the name
-// is refused, or what comes out can be read and holds no line of the attacker's making.
+// Hostile text in every field that an emitter reads: the design is refused, or the emitted files can
+// still be read and hold no line of the attacker.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -144,7 +144,7 @@ std::string breach_in(const EmittedFile& file) {
   return {};
 }
 
-TEST(Hostile, NoNameReachesAFileUnescaped) {
+TEST(HostileNames, no_hostile_name_reaches_a_file_unescaped) {
   int written = 0;
   int refused = 0;
   for (const FieldUnderAttack& field : fields()) {
@@ -175,7 +175,7 @@ TEST(Hostile, NoNameReachesAFileUnescaped) {
   EXPECT_GT(refused, 100);
 }
 
-TEST(Hostile, TheTargetItselfIsWritten) {
+TEST(HostileNames, the_harmless_design_is_written) {
   design::Design design = read_text(kDesign);
   for (const NamedEmitter& emitter : emitters()) {
     design.scheduler.kind = emitter.name == "kubernetes" ? design::SchedulerKind::kubernetes

@@ -1,9 +1,9 @@
-// Runs as JobSets and RayJobs, whole, from a plan with numbers of our own; placement and restarts.
 #include <gmock/gmock.h>
 
 #include "output/emit/kubernetes.h"
-#include "output/emit/kubernetes_parts.h"
+#include "output/emit/kubernetes_fixture.h"
 #include "output/emit/pods_fixture.h"
+#include "output/emit/review_fixture.h"
 
 namespace orrery::emit {
 namespace {
@@ -27,7 +27,7 @@ std::unique_ptr<ReviewedExample> planned_words() {
 std::string words_of(const ReviewedExample& r, const KubernetesOptions& options = {}) {
   const auto files = emit_kubernetes(*r.review, r.source, options);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
-  return files ? unstamped(text_of(*files, "job-words.yaml")) : "";
+  return files ? directives(text_of(*files, "job-words.yaml")) : "";
 }
 
 constexpr std::string_view kRunOfWords =
@@ -55,7 +55,6 @@ spec:
           parallelism: 4
           completions: 4
           completionMode: Indexed
-          # One lost rank stops them all: the set restarts whole, from the checkpoint.
           backoffLimit: 0
           template:
             metadata:
@@ -63,13 +62,11 @@ spec:
                 kueue.x-k8s.io/podset-required-topology: fabric.orrery/unit
             spec:
               restartPolicy: Never
-              # Time to save when the pod must go.
               terminationGracePeriodSeconds: 79
               nodeSelector:
                 fleet.orrery/name: whole
               containers:
                 - name: train
-                  # Your image and its command; what was planned is in the environment.
                   image: "example.invalid/train:1"
                   command: [train]
                   env:
@@ -107,7 +104,6 @@ spec:
 
 constexpr std::string_view kRayOfWords =
     R"(spec:
-  # Kueue lets it start.
   suspend: true
   entrypoint: train
   shutdownAfterJobFinishes: true
@@ -119,7 +115,6 @@ constexpr std::string_view kRayOfWords =
         spec:
           containers:
             - name: head
-              # The image of the workers.
               image: "example.invalid/train:1"
               resources:
                 limits:
@@ -137,13 +132,12 @@ constexpr std::string_view kRayOfWords =
               kueue.x-k8s.io/podset-required-topology: fabric.orrery/unit
           spec:
             restartPolicy: Never
-            # Time to save when the pod must go.
             terminationGracePeriodSeconds: 79
 )";
 
-TEST(KubernetesRunText, OfAJobSet) { EXPECT_EQ(words_of(*planned_words()), kRunOfWords); }
+TEST(KubernetesJobs, a_run_is_a_job_set) { EXPECT_EQ(words_of(*planned_words()), kRunOfWords); }
 
-TEST(KubernetesRunText, OfARayJob) {
+TEST(KubernetesJobs, a_run_is_a_ray_job_if_asked) {
   const std::string text = words_of(*planned_words(), {.ray = true});
   EXPECT_THAT(text, HasSubstr("apiVersion: ray.io/v1\nkind: RayJob\nmetadata:\n  name: words\n"
                               "  namespace: vision\n  labels:\n"
@@ -157,7 +151,7 @@ TEST(KubernetesRunText, OfARayJob) {
 }
 
 // Twice the failures that are expected, and ten at the least.
-TEST(KubernetesRunText, RestartsFollowTheFailures) {
+TEST(KubernetesJobs, restart_limit_follows_the_expected_failures) {
   auto r = planned_words();
   review::TrainView& train = r->review->trains.front();
   train.failure.mtbf = seconds(200);
@@ -169,7 +163,7 @@ TEST(KubernetesRunText, RestartsFollowTheFailures) {
 }
 
 // Four hosts of the fleet hang on the first unit, two on the second.
-TEST(KubernetesRunText, OneUnitHoldsARunOfFour) {
+TEST(KubernetesJobs, a_run_that_fits_a_unit_must_stay_in_one) {
   auto r = planned_words();
   review::TrainView& train = r->review->trains.front();
   train.hosts = 5;
@@ -179,7 +173,7 @@ TEST(KubernetesRunText, OneUnitHoldsARunOfFour) {
   EXPECT_THAT(words_of(*r), HasSubstr("podset-required-topology: fabric.orrery/unit\n"));
 }
 
-TEST(KubernetesRunText, WithoutATreeNothingIsSaidOfPlaces) {
+TEST(KubernetesJobs, without_a_topology_there_is_no_placement) {
   design::Design design = read_text(kPodsDesign);
   design.scheduler.topology = design::PlacementTopology::none;
   const auto r = reviewed_as_pods(design);
@@ -190,7 +184,7 @@ TEST(KubernetesRunText, WithoutATreeNothingIsSaidOfPlaces) {
 }
 
 // Only what a pod can mount and others can reach: no object store, no disks of the node's own.
-TEST(KubernetesRunText, TiersAreMountedOnce) {
+TEST(KubernetesJobs, each_tier_is_mounted_once) {
   auto r = planned_words();
   review::TrainView& train = r->review->trains.front();
   const auto& tiers = r->review->tiers();
@@ -215,33 +209,27 @@ TEST(KubernetesRunText, TiersAreMountedOnce) {
 }
 
 // What is wanted of the names of a design, each with its place.
-TEST(KubernetesRunText, NamesThatNoObjectCanHave) {
+TEST(KubernetesJobs, names_that_no_object_can_have_are_refused) {
   const auto refused = [](const auto& change) {
     design::Design design = read_text(kPodsDesign);
     change(design);
     const auto r = reviewed_as_pods(design);
     const auto files = emit_kubernetes(*r->review, r->source);
-    std::string out;
-    if (files) return out;
-    for (const Diagnostic& d : files.error()) out += d.what + '\n';
-    return out;
+    return files ? "" : codes_of(files.error());
   };
-  const std::string end = " cannot be written as a name there\n";
   EXPECT_EQ(refused([](design::Design&) {}), "");
-  EXPECT_EQ(refused([](design::Design& d) { d.name = "A B"; }), "the cohort \"A B\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.name = "A B"; }), "emit.name \"A B\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.scheduler.quotas[0].tenant = "V"; }),
-            "the tenant \"V\"" + end);
-  EXPECT_EQ(refused([](design::Design& d) { d.storage[0].name = "F_s"; }),
-            "the tier \"F_s\"" + end);
-  EXPECT_EQ(refused([](design::Design& d) { d.storage[2].name = "S_s"; }),
-            "the tier \"S_s\"" + end);
+            "emit.name \"V\"\n");
+  EXPECT_EQ(refused([](design::Design& d) { d.storage[0].name = "F_s"; }), "emit.name \"F_s\"\n");
+  EXPECT_EQ(refused([](design::Design& d) { d.storage[2].name = "S_s"; }), "emit.name \"S_s\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.workloads[1].terms.name = "S s"; }),
-            "the workload \"S s\"" + end);
+            "emit.name \"S s\"\n");
   EXPECT_EQ(refused([](design::Design& d) {
               d.name = "A B";
               d.scheduler.quotas[0].tenant = "V";
             }),
-            "the tenant \"V\"" + end + "the cohort \"A B\"" + end);
+            "emit.name \"V\"\nemit.name \"A B\"\n");
 }
 
 }  // namespace

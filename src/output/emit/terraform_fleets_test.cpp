@@ -1,12 +1,46 @@
-// Every file of a design that rents at all four providers, whole.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "output/emit/pods_fixture.h"
+#include "output/emit/review_fixture.h"
 #include "output/emit/terraform.h"
 #include "output/emit/terraform_parts.h"
 
 namespace orrery::emit {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+RentedPart part_at(const char* provider, catalog::Contract contract) {
+  RentedPart p;
+  p.name = "train";
+  p.provider = provider;
+  p.instance = {.name = "big-8", .network_cards = 2};
+  p.hosts = 3;
+  p.contract = contract;
+  return p;
+}
+
+TEST(TerraformFleets, an_aws_fleet_has_its_market) {
+  RentedPart p = part_at("aws", catalog::Contract::spot);
+  const std::string spot = fleet_tf(p);
+  EXPECT_THAT(spot, HasSubstr("market_type = \"spot\"\n"));
+  EXPECT_THAT(spot, HasSubstr("    network_card_index = 0\n    device_index       = 0\n"
+                              "    interface_type     = \"efa\"\n"
+                              "    subnet_id          = var.aws_subnet\n"
+                              "    security_groups    = [var.aws_security_group]\n"));
+  EXPECT_THAT(spot, HasSubstr("    network_card_index = 1\n    device_index       = 1\n"
+                              "    interface_type     = \"efa-only\"\n"));
+  EXPECT_THAT(spot, HasSubstr("strategy = \"cluster\"\n"));
+  EXPECT_THAT(spot, Not(HasSubstr("capacity_reservation")));
+  p.contract = catalog::Contract::reserved;
+  EXPECT_THAT(fleet_tf(p), HasSubstr("capacity_reservation_preference = \"open\"\n"));
+  p.capacity_block = true;
+  EXPECT_THAT(fleet_tf(p), HasSubstr("market_type = \"capacity-block\"\n"));
+  EXPECT_THAT(fleet_tf(p), Not(HasSubstr("capacity_reservation_preference")));
+  p.instance.network_cards = 1;
+  EXPECT_THAT(fleet_tf(p), Not(HasSubstr("interface_type")));
+}
 
 constexpr std::string_view kRented = R"(
 orrery: 1
@@ -23,7 +57,7 @@ std::string rented_file(std::string_view path) {
   const auto r = reviewed_as_pods(read_text(kRented));
   const auto files = emit_terraform(*r->review, r->source);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
-  return files ? unstamped(text_of(*files, path)) : "";
+  return files ? directives(text_of(*files, path)) : "";
 }
 
 constexpr std::string_view kAmazon =
@@ -80,7 +114,7 @@ resource "aws_instance" "a" {
 }
 )";
 
-TEST(TerraformText, OfAmazonsInstances) {
+TEST(TerraformFleets, aws_fleet) {
   RentedPart p;
   p.name = "a";
   p.provider = "aws";
@@ -183,14 +217,14 @@ resource "kubernetes_manifest" "c" {
     R"(}
 )";
 
-TEST(TerraformText, OfTheOthersInstances) {
+TEST(TerraformFleets, gcp_azure_and_coreweave_fleets) {
   EXPECT_EQ(rented_file("fleet-g.tf"), kGoogle);
   EXPECT_EQ(rented_file("fleet-z.tf"), kAzure);
   EXPECT_EQ(rented_file("fleet-c.tf"), kCoreWeave);
 }
 
 // A node is four hosts: 16 of them and four spares.
-TEST(TerraformText, SparesAreWholeNodes) {
+TEST(TerraformFleets, spares_are_rented_as_whole_nodes) {
   const std::string text = rented_file("fleet-a.tf");
   EXPECT_NE(text.find("  count           = 20\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  instance_type = \"trn2.48xlarge\"\n"), std::string::npos) << text;
@@ -201,22 +235,18 @@ TEST(TerraformText, SparesAreWholeNodes) {
 constexpr std::string_view kOutputs =
     R"(
 output "a_hosts" {
-  description = "Instances of the fleet, for an inventory"
   value       = aws_instance.a[*].private_ip
 }
 
 output "g_hosts" {
-  description = "Instances of the fleet, for an inventory"
   value       = google_compute_instance.g[*].network_interface[0].network_ip
 }
 
 output "z_hosts" {
-  description = "Instances of the fleet, for an inventory"
   value       = azurerm_linux_virtual_machine_scale_set.z.unique_id
 }
 
 output "c_hosts" {
-  description = "Instances of the fleet, for an inventory"
   value       = kubernetes_manifest.c.manifest.metadata.name
 }
 )";
@@ -225,88 +255,71 @@ constexpr std::string_view kVariables =
     R"(
 variable "aws_region" {
   type        = string
-  description = "Where the instances run"
 }
 
 variable "aws_ami" {
   type        = string
-  description = "Image with the accelerator's driver"
 }
 
 variable "aws_subnet" {
   type        = string
-  description = "Subnet of one availability zone"
 }
 
 variable "aws_security_group" {
   type        = string
-  description = "Lets the instances reach each other, EFA included"
 }
 
 variable "aws_key_name" {
   type        = string
-  description = "Key pair for ssh"
 }
 
 variable "azure_subscription" {
   type        = string
-  description = "Subscription that pays"
 }
 
 variable "azure_location" {
   type        = string
-  description = "Where the instances run"
 }
 
 variable "azure_resource_group" {
   type        = string
-  description = "Resource group"
 }
 
 variable "azure_subnet_id" {
   type        = string
-  description = "Subnet of the instances"
 }
 
 variable "azure_image_id" {
   type        = string
-  description = "Image with the accelerator's driver"
 }
 
 variable "azure_admin_key" {
   type        = string
-  description = "Public ssh key of the administrator"
 }
 
 variable "coreweave_kubeconfig" {
   type        = string
-  description = "Path of the cluster's kubeconfig"
 }
 
 variable "gcp_project" {
   type        = string
-  description = "Project that pays"
 }
 
 variable "gcp_region" {
   type        = string
-  description = "Where the instances run"
   default     = "us-east4"
 }
 
 variable "gcp_zone" {
   type        = string
-  description = "One zone, so that they can stand together"
 }
 
 variable "gcp_image" {
   type        = string
-  description = "Image with the accelerator's driver"
 }
 
 variable "gcp_subnetwork" {
   type        = string
-  description = "Subnetwork of the region"
 }
 )";
 
@@ -344,53 +357,10 @@ provider "kubernetes" {
 }
 )";
 
-TEST(TerraformText, OfOutputsVariablesAndVersions) {
+TEST(TerraformFleets, outputs_variables_and_versions) {
   EXPECT_EQ(rented_file("outputs.tf"), kOutputs);
   EXPECT_EQ(rented_file("variables.tf"), kVariables);
   EXPECT_EQ(rented_file("versions.tf"), kVersions);
-}
-
-Diagnostic first_refusal(const std::string& fleet) {
-  const auto r = reviewed_as_pods(
-      read_text("orrery: 1\nname: pods\nsite: { region: deu }\nfleet: [" + fleet + "]\n"));
-  const auto files = emit_terraform(*r->review, r->source);
-  return files ? Diagnostic{.what = "written"} : files.error().front();
-}
-
-TEST(TerraformText, OfWhatIsRefused) {
-  const Diagnostic who =
-      first_refusal("{ name: a, node: dgx-h100, count: 1, rent: { provider: lambda } }");
-  EXPECT_EQ(who.code, "emit.provider");
-  EXPECT_EQ(who.what, "no Terraform is written for provider \"lambda\"");
-  EXPECT_EQ(who.why, "machines are known how to be asked for at aws, gcp, azure and coreweave");
-  EXPECT_EQ(who.fix, "rent there, or describe the fleet to that provider's own tools");
-  EXPECT_EQ(who.place.line, 4);
-  const Diagnostic what =
-      first_refusal("{ name: a, node: dgx-b300, count: 1, rent: { provider: coreweave } }");
-  EXPECT_EQ(what.code, "emit.instance");
-  EXPECT_EQ(what.what, "coreweave has no instance with 8 x b300-sxm in our table");
-  EXPECT_EQ(what.why, "it has 8 x h100-sxm, 8 x h200-sxm, 8 x a100-80-sxm");
-  EXPECT_EQ(what.fix, "choose a node with those accelerators, or another provider");
-  const Diagnostic none =
-      first_refusal("{ name: a, node: cpu-2s-server, count: 1, rent: { provider: coreweave } }");
-  EXPECT_EQ(none.what, "coreweave has no instance with 0 x none in our table");
-  const Diagnostic owned = first_refusal("{ name: a, node: dgx-h100, count: 1 }");
-  EXPECT_EQ(owned.code, "emit.nothing-rented");
-  EXPECT_EQ(owned.what, "no fleet of this design is rented");
-  EXPECT_EQ(owned.why, "Terraform is written for rented machines; owned ones are racked by hand");
-  EXPECT_EQ(owned.fix, "add `rent: { provider: aws }` to a fleet");
-  const Diagnostic name =
-      first_refusal("{ name: 9a, node: dgx-h100, count: 1, rent: { provider: aws } }");
-  EXPECT_EQ(name.what, "the fleet \"9a\" cannot be written as a name there");
-}
-
-TEST(TerraformText, AHostWithoutAcceleratorsIsAnInstanceToo) {
-  const auto r = reviewed_as_pods(read_text(
-      "orrery: 1\nname: pods\nsite: { region: deu }\nfleet: [{ name: a, node: cpu-2s-server, "
-      "count: 3, rent: { provider: azure } }]\n"));
-  const auto files = emit_terraform(*r->review, r->source);
-  ASSERT_TRUE(files);
-  EXPECT_NE(text_of(*files, "fleet-a.tf").find("\"Standard_D96s_v5\"\n"), std::string::npos);
 }
 
 }  // namespace
