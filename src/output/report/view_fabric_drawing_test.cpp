@@ -1,4 +1,3 @@
-// Small fabrics as they are drawn, one by one and together: names, groups, counts and lines.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +12,6 @@
 #include "output/report/view_run.h"
 #include "output/report/view_storage.h"
 #include "output/report/view_training.h"
-#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -40,7 +38,7 @@ std::string drawn_text(const std::string& compute, int hosts, FabricDetail detai
 }
 
 // 80 ports on leaves of 32, each with 16 cables to each of two spines.
-TEST(view_drawing, a_tree) {
+TEST(ViewFabricDrawing, a_fat_tree_is_drawn) {
   const std::string tree = "topology: fat-tree, switch: qm9700";
   EXPECT_EQ(drawn_text(tree, 10, FabricDetail::automatic),
             "leaf-0 x1 g0; leaf-1 x1 g0; leaf-2 x1 g0; spine-0 x1 g0; spine-1 x1 g0; | "
@@ -54,7 +52,7 @@ TEST(view_drawing, a_tree) {
 }
 
 // The i-th NIC of each host on the i-th leaf.
-TEST(view_drawing, rails_alone) {
+TEST(ViewFabricDrawing, rails_without_spines_are_drawn) {
   std::string switches, lines;
   for (int i = 0; i < 8; ++i) {
     const std::string n = std::to_string(i);
@@ -68,7 +66,7 @@ TEST(view_drawing, rails_alone) {
 
 // Two by two by four: a cable to the other in the first two dimensions, a ring of four in the
 // third. Together rows of the first are one.
-TEST(view_drawing, a_torus) {
+TEST(ViewFabricDrawing, a_torus_is_drawn) {
   const std::string torus = "topology: torus, switch: qm9700, dimensions: [2, 2, 4]";
   std::string one_by_one;
   for (int i = 0; i < 16; ++i) one_by_one += "router-" + std::to_string(i) + " x1 g0; ";
@@ -95,7 +93,7 @@ TEST(view_drawing, a_torus) {
 
 // Ten leaves a rail, each with 32 cables up: 320 to the rail's 16 spines and as many to the cores,
 // which are 8 x 320 / 64.
-TEST(view_drawing, a_tree_with_cores) {
+TEST(ViewFabricDrawing, a_three_level_tree_is_drawn) {
   const std::string text =
       drawn_text("topology: three-tier, switch: qm9700", 300, FabricDetail::aggregated);
   EXPECT_NE(text.find("leaf-79 x1 g7 r7; spines-0 x16 g0; spines-1 x16 g1; "), std::string::npos);
@@ -108,14 +106,14 @@ TEST(view_drawing, a_tree_with_cores) {
                      "spines-5:cores x320 spines-6:cores x320 spines-7:cores x320"));
 }
 
-TEST(view_drawing, two_planes) {
+TEST(ViewFabricDrawing, two_planes_are_drawn) {
   EXPECT_EQ(drawn_text("topology: twin-plane, switch: qm9700", 2, FabricDetail::automatic),
             "p0-leaf-0 x1 g0; p1-leaf-0 x1 g0; | p0-nodes-0:p0-leaf-0 x16 "
             "p1-nodes-0:p1-leaf-0 x16");
 }
 
 // Groups of 32 routers, each with 16 cables to the other group.
-TEST(view_drawing, a_dragonfly) {
+TEST(ViewFabricDrawing, a_dragonfly_is_drawn) {
   const std::string text =
       drawn_text("topology: dragonfly, switch: qm9700", 40, FabricDetail::aggregated);
   EXPECT_TRUE(text.starts_with("routers-0 x32 g0; routers-1 x32 g1; |")) << text;
@@ -123,7 +121,7 @@ TEST(view_drawing, a_dragonfly) {
 }
 
 // Answers to programs are one line.
-TEST(view_drawing, answers_have_no_breaks) {
+TEST(ViewFabricDrawing, answers_are_one_line) {
   const review::Review r = review::run_stages(template_design("superpod-h100"), machine::known());
   const std::string answers[] = {hall_view_json(r),
                                  text_of(storage_view_json(r, "")),
