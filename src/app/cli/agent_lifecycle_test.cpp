@@ -47,7 +47,7 @@ TEST_F(LifecycleJournal, a_journal_over_16_mib_is_compacted) {
   const std::vector<std::string> once = {"--place", hot(",written,newest=1"), "--once"};
   ASSERT_EQ(keep(once).code, ExitCode::good);
   const std::string kept = journal();
-  // It is cut between two looks, of which there are two at the least.
+  // The journal is compacted between two looks.
   folder.write("l.jsonl", padded(kept + R"({"kind":"alerted","key":"k")", "}\n", kCutAbove + 1));
   ASSERT_EQ(keep(once).code, ExitCode::good);
   EXPECT_THAT(
@@ -73,7 +73,7 @@ TEST_F(LifecycleJournal, copies_are_made_and_journaled) {
   EXPECT_THAT(again.out, HasSubstr("verify iter_100  cold "));
 }
 
-// The copy fails where a file stands in its way, which is said and is no end.
+// The copy fails because a file is in the way; the agent goes on.
 TEST_F(LifecycleJournal, failures_are_journaled_with_their_reason) {
   folder.write("cold/iter_100", "in the way");
   const VerbAnswer a =
@@ -273,7 +273,7 @@ TEST_F(LifecycleVerb, removed_items_can_be_restored_from_the_trash) {
   const auto aside = std::filesystem::directory_iterator(trash)->path();
   EXPECT_THAT(aside.filename().string(), testing::StartsWith("iter_100.20"));
   EXPECT_TRUE(read_text_file((aside / "x").string()));
-  // Its replacement is gone: what lies in the trash stays there, and a person is told.
+  // Its replacement is gone: the item stays in the trash and an alert is raised.
   std::filesystem::rename(folder.at("cold/iter_100"), folder.at("elsewhere"));
   const VerbAnswer gone = keep(places, {"--once", "--grace", "0 s"});
   EXPECT_EQ(gone.code, ExitCode::fails_rule);

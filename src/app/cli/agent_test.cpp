@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// No file grows beyond so many bytes: a disk that is full.
+// Limits file sizes, as a full disk would.
 class FilesLimited {
  public:
   explicit FilesLimited(rlim_t bytes) {
@@ -48,7 +48,7 @@ class FilesLimited {
   void (*handler_)(int) = SIG_DFL;
 };
 
-// Two nodes and a job, told by programs of Slurm's names.
+// Two nodes and a job, reported by programs named after Slurm's.
 class RecoverJournal : public testing::Test {
  protected:
   RecoverJournal() : path_("PATH", folder.path() + "/bin:" + std::getenv("PATH")) {
@@ -168,7 +168,7 @@ TEST_F(RecoverVerb, a_lost_job_avoids_its_former_nodes) {
   EXPECT_EQ(text("orders"), "update JobId=7 ExcNodeList=n1\n");
 }
 
-// A requeue may be a preemption there, of which no node is guilty.
+// A requeue may be a preemption, for which no node is to blame.
 TEST_F(RecoverVerb, a_preempted_job_is_released_and_avoids_no_node) {
   config("preempt/qos", "1", "0");
   recover({"--once"});

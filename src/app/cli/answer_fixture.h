@@ -1,12 +1,12 @@
 // What a verb said when a test asked it.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <fcntl.h>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/cli/terminal.h"
 #include "app/cli/verb.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "app/cli/answer_fixture.h"
 #include "app/cli/spoken_fixture.h"
@@ -19,12 +18,8 @@ using testing::Not;
 using testing::StartsWith;
 
 VerbAnswer ask_catalog(std::vector<std::string> words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
   words.insert(words.begin(), "catalog");
-  const ExitCode code = run_command_line(all_verbs(), words, terminal);
-  return {code, out.str(), err.str()};
+  return spoken(words);
 }
 
 TEST(Catalog, a_row_is_found_by_alias_in_any_case) {

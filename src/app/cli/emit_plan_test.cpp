@@ -95,7 +95,7 @@ TEST_F(EmitCases, an_up_to_date_folder_is_unchanged) {
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->empty());
   EXPECT_FALSE(plan->manifest_changes);
-  // Another design with the same text: the manifest alone is written anew.
+  // Another design with the same text: only the manifest is rewritten.
   const auto other = planned({{"a", "x"}}, {entry_of("t", "a", "x", "d0")});
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->changes.empty());

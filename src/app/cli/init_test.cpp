@@ -5,9 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
-#include "app/cli/answer_fixture.h"
+#include "app/cli/spoken_fixture.h"
 #include "app/cli/verb.h"
 #include "live/agent/test_folder.h"
 
@@ -19,12 +18,8 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 VerbAnswer ask_init(std::vector<std::string> words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
   words.insert(words.begin(), "init");
-  const ExitCode code = run_command_line(all_verbs(), words, terminal);
-  return {code, out.str(), err.str()};
+  return spoken(words);
 }
 
 TEST(Init, templates_are_listed) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <gmock/gmock.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "app/cli/spoken_fixture.h"
 #include "live/agent/test_folder.h"
@@ -31,7 +31,7 @@ class ProbeVerb : public testing::Test {
     EXPECT_EQ(a.code, ExitCode::bad_input) << more.back();
     EXPECT_THAT(a.err, AllOf(HasSubstr("[usage.value]"), HasSubstr(said))) << more.back();
   }
-  // Good, if nothing else is said to be wrong than the part that is asked for.
+  // Good if the only fault is the unknown part.
   void expect_good_value(std::vector<std::string> more) const {
     more.insert(more.end(), {"--only", "nosuch"});
     const VerbAnswer a = storage(more);

@@ -153,7 +153,7 @@ TEST_F(ProbeBucketWords, a_full_bucket_probe_puts_100_small_objects_per_stream) 
   EXPECT_THAT(store.authorization, HasSubstr("/us-3/s3/"));
 }
 
-// Three repeats where it is quick, else five.
+// Three repeats with --quick, else five.
 TEST_F(ProbeBucketWords, quick_bucket_probes_repeat_less) {
   const auto repeats = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {
@@ -324,7 +324,7 @@ TEST_F(ProbeVerb, a_bucket_needs_a_name_keys_a_region_and_an_endpoint) {
   EXPECT_THAT(bucket({"--endpoint", at}), HasSubstr("--region: error"));
 }
 
-// Faults are told all at once, and a wrong number of streams keeps anything from being asked.
+// All faults are reported at once, and a wrong number of streams prevents any request.
 TEST(ProbeStorage, bucket_regions_and_repeats_have_bounds) {
   const Variable id("AWS_ACCESS_KEY_ID", "k"), secret("AWS_SECRET_ACCESS_KEY", "s");
   const auto faults = [](const std::string& region, const std::string& repeats) {

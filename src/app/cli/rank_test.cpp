@@ -27,7 +27,7 @@ TEST(Rank, a_ranking_in_each_format) {
     words.insert(words.end(), more.begin(), more.end());
     return json_said(words)["rows"][0];
   };
-  // A bound that holds takes rate away, one that nobody holds takes all.
+  // A bound that can be met lowers the rate; one that cannot leaves none.
   EXPECT_LT(with({"--tpot", "8 ms"}).value("tokens_per_s", rate), rate);
   EXPECT_FALSE(with({"--ttft", "40 ms"}).contains("tokens_per_s"));
   EXPECT_FALSE(with({"--tpot", "1 us"}).contains("tokens_per_s"));

@@ -41,7 +41,7 @@ class ServeVerb : public ServingVerbs {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  // Of the address that was printed: what stands before the token, and the token.
+  // The printed address: the part before the token, and the token.
   static std::pair<std::string, std::string> parts(const std::string& line) {
     const std::size_t at = line.find("/?token=");
     return at == line.npos ? std::pair(line, std::string())

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "live/agent/test_folder.h"
 #include "live/net/test_socket.h"

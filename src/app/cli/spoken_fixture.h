@@ -1,6 +1,7 @@
 // A command line that a test speaks: to its end, or beside the test while it serves.
 #pragma once
 
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>

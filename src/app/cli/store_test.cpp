@@ -99,7 +99,7 @@ TEST_F(StoreRuns, a_tenant_over_its_rate_is_slowed) {
   EXPECT_EQ(failed_of_eight({"--client-requests", "0.5"}), 8);
 }
 
-// SIGTERM is Ctrl-C; whoever read the address may close his end of the pipe.
+// SIGTERM acts as Ctrl-C, and the reader of stdout may close the pipe.
 TEST_F(StoreRuns, a_signal_ends_the_store_in_order) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool ignores_pipes = false;
@@ -168,7 +168,7 @@ TEST_F(StoreRuns, a_healthy_store_needs_no_repair) {
   EXPECT_FALSE(FolderCheck{}.quick);
 }
 
-// Keys of a file stand by their bucket, those of the environment for all others.
+// Keys in a file are per bucket; keys in the environment are for all other buckets.
 TEST_F(StoreRuns, keys_of_other_stores_come_from_file_or_environment) {
   std::ostringstream out, err;
   const Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
@@ -219,7 +219,7 @@ class StoreVerb : public testing::Test {
   std::string text(const std::string& name) const {
     return read_text_file(folder.at(name)).value_or("");
   }
-  // Of a tier: the files that hold shards.
+  // The files of a tier that hold shards.
   std::vector<std::string> shards(const std::string& tier) const {
     std::vector<std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(tier + "/data")) {
@@ -376,7 +376,7 @@ TEST_F(StoreVerb, invalid_options_are_refused) {
   EXPECT_FALSE(fs::exists(folder.at("st/store")));
 }
 
-// A design's store lies where the program was started.
+// The store of a design is in the working directory.
 class FolderEntered {
  public:
   explicit FolderEntered(const std::string& path) { fs::current_path(path); }

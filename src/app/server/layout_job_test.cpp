@@ -210,7 +210,7 @@ TEST_F(LayoutJob, a_broken_checkpoint_restarts_the_search) {
 
 LayoutJobs known_layout_jobs() { return {.models = machine::known()}; }
 
-// What is said of a search of llama-3-8b with one more field.
+// The title or the fault of a search of llama-3-8b with one more field.
 std::string said_of_search(const std::string& more) {
   const auto job = layout_job(known_layout_jobs(),
                               R"({"kind":"search-layout","model":"llama-3-8b",)" + more + "}");

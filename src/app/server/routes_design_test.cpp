@@ -91,7 +91,7 @@ TEST_F(RoutesDesignConsole, a_report_has_the_content_type_of_its_format) {
   EXPECT_EQ(kind("text"), "text/plain; charset=utf-8");
 }
 
-// Whoever asks first may be told to come again; in the end there are scores.
+// The first requests may get Retry-After; in the end there are scores.
 TEST_F(RoutesDesignConsole, slow_scores_get_retry_after) {
   Response r = ask("GET", "/api/v1/accuracy/storage");
   for (int i = 0; i < 40 && r.status == 202; ++i) {

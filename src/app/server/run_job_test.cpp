@@ -98,7 +98,7 @@ TEST(KeptRuns, time_left_is_that_of_the_last_part) {
   EXPECT_LE(*run.job.remaining_s, took.count() / (twin::kParts - 1));
 }
 
-// A run that an earlier server left half-way begins anew, and counts from nothing.
+// A run that an earlier server left unfinished restarts, and its counts start at zero.
 TEST(RunWords, a_run_counts_its_own_parts) {
   const RunJobs runs(machine::known());
   const std::string request =

@@ -344,7 +344,7 @@ TEST(KubernetesDevices, every_tenant_has_its_bucket_and_volume) {
   EXPECT_NE(volumes.find("name: shelf-shared\n"), std::string::npos);
 }
 
-// By kind of tier and seller; what nobody makes for us cannot grow either.
+// By kind of tier and vendor; volumes without a provisioner cannot grow.
 TEST(KubernetesDevices, a_tier_is_provisioned_by_the_driver_of_its_kind) {
   const auto made = [](design::TierKind kind, const std::string& provider) {
     design::Design design = read_text(kPodsDesign);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using ::testing::Not;
 using testing::Not;
 
-// What stands after the objects' heads.
+// The text after the metadata of each object.
 std::string bodies(const std::string& text) {
   std::string out;
   bool head = false;

@@ -141,7 +141,7 @@ TEST(Kubernetes, a_job_set_carries_the_plan) {
   EXPECT_THAT(text_of(files, "devices.yaml"), HasSubstr("memory.compareTo(quantity('70Gi')) >= 0"));
 }
 
-// What the plan says of a service stands in its files.
+// The files of a service carry its plan.
 TEST(Kubernetes, a_service_is_a_deployment_with_a_scaler) {
   const auto r = reviewed(read_template("inference-pod"));
   const EmittedFiles files = kubernetes_of(*r);

@@ -127,7 +127,7 @@ TEST(PrometheusPlan, values_follow_from_the_review) {
   EXPECT_EQ(matrix.reference, "ref");
 }
 
-// The fleet of the largest rate tells, and only owned fleets do.
+// The fleet with the highest rate counts, and only owned fleets.
 TEST(PrometheusPlan, two_runs_share_failures_and_spares) {
   const auto r = reviewed(read_text(kPlannedDesign));
   review::TrainView& first = r->review->trains[0];

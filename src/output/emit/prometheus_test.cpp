@@ -65,7 +65,7 @@ TEST(Prometheus, pods_without_accelerators_have_no_gpu_targets) {
               HasSubstr("        regex: \".*dcgm-exporter.*\"\n"));
 }
 
-// A counter that a rule or a panel reads, and none that nobody does.
+// Only counters that a rule or a panel reads are collected.
 TEST(Prometheus, counters_and_runbook_match_the_rules) {
   const EmittedFiles files = watch_files("superpod-h100");
   const std::string counters = text_of(files, "dcgm_counters.csv");

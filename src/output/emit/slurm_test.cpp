@@ -103,7 +103,7 @@ TEST(Slurm, spares_are_drained_and_partitions_are_disjoint) {
                                      "MaxTime=0-04:00:00 DefaultTime=0-04:00:00")));
 }
 
-// Its nodes would be of no partition, and nobody could use them.
+// Without a partition its nodes would be unusable.
 TEST(Slurm, a_fleet_without_partitions_is_one_partition) {
   design::Design design = read_text(kSmall);
   design.fleet.push_back(design.fleet.front());

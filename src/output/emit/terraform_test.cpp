@@ -196,7 +196,7 @@ TEST(Terraform, aws_capacity_blocks_are_a_market_type) {
             nullptr);
 }
 
-// The region of a provider is that of a fleet rented there, wherever another's stands.
+// The region of a provider is that of the fleet rented there.
 TEST(Terraform, a_provider_gets_the_region_of_its_own_fleet) {
   const EmittedFiles files = terraform_of(
       "orrery: 1\nname: two\nsites:\n  - { name: a, region: gcp-us-east4 }\n"

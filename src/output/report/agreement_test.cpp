@@ -50,7 +50,7 @@ Both both() {
   return b;
 }
 
-// Of figures that overlap or nearly touch, and of other services, nothing is said.
+// Overlapping figures and other services are not listed.
 TEST(Agreement, differing_figures_have_a_reason) {
   const Both b = both();
   const auto all = differences(b.review, b.run);

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// UPDATE_GOLDEN=1 writes the file anew.
+// UPDATE_GOLDEN=1 rewrites the file.
 void expect_current(const std::string& path, const std::string& text) {
   const std::string full = std::string(ORRERY_SOURCE_DIR) + "/" + path;
   if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(full, std::ios::binary) << text;
@@ -33,7 +33,7 @@ TEST(ReferenceReport, the_page_of_assumptions_is_current) {
                  to_markdown(document_of(std::span(figures::kAssumptions))));
 }
 
-// A number that nobody can source has no place in the table.
+// Every assumption has a source.
 TEST(ReferenceReport, every_assumption_has_a_source_and_a_range) {
   for (const figures::Assumption& a : figures::kAssumptions) {
     const std::string kind(a.source.substr(0, a.source.find(':')));

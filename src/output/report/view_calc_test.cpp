@@ -160,7 +160,7 @@ TEST(ViewCalc, a_sweep_has_its_ends_and_rises) {
     EXPECT_NEAR(log["x"][i].get<double>() * log["x"][i].get<double>(),
                 log["x"][i - 1].get<double>() * log["x"][i + 1].get<double>(), 1e-6);
   }
-  // Of a number that must be whole, each once.
+  // Whole numbers occur once each.
   EXPECT_EQ(swept({"gpus", 1, 3, 9, false}, "memory")["x"], Json({1.0, 2.0, 3.0}));
 }
 

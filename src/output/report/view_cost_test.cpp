@@ -195,7 +195,7 @@ TEST(ViewCost, a_branch_of_assumed_costs_is_starred) {
     }
   };
   look(cost_tree(r.cost));
-  // Of two running costs one is assumed: the branch is not.
+  // One of two running costs is assumed, so the branch is not starred.
   review::CostView mixed;
   mixed.owned = cost::Ownership{};
   mixed.owned->capital = Usd(10);

@@ -328,7 +328,7 @@ void expect_all_fields(const Json& v) {
               "apart batch current engine error_ratio format gpus prefill replicas requests_per_s "
               "tp tpot_s ttft_s");
   }
-  // Of what a replica carries; past where it breaks for good there is nothing to see.
+  // Shares of the capacity of a replica; higher loads never recover.
   const double loads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
   ASSERT_GE(v["levels"].size(), 7U);
   for (std::size_t i = 0; i < v["levels"].size(); ++i) {

@@ -169,7 +169,7 @@ TEST(Calc, ownership_is_annuity_plus_running_costs) {
   EXPECT_NEAR(at("useful_hour"), annual / (80 * 8760 * 0.8 * 0.5), 0.01 * at("useful_hour"));
 }
 
-// Where nobody measured it, a node draws 76 % of its nameplate in training.
+// Without a measurement a node draws 76 % of its nameplate in training.
 TEST(Calc, ownership_of_a_node_with_unknown_power) {
   for (const catalog::Node& node : parts().nodes) {
     if (!node.price || !node.max_power || node.typical_train_power) continue;

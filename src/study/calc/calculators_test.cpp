@@ -97,7 +97,7 @@ const OtherValues kOthers[] = {
       {"parity", "3"}}},
 };
 
-// What a question is told of a parameter is in its figures.
+// Every parameter changes some figure.
 TEST(Calculators, every_parameter_changes_a_figure) {
   for (const OtherValues& row : kOthers) {
     const Calculation usual = answered(row.question);

@@ -43,7 +43,7 @@ TEST(Claims, power_claims_follow_the_price) {
   }
 }
 
-// Where no case met it, the condition would stand as the right figure.
+// If no case met it, the condition would be given as the right figure.
 TEST(Claims, conditions_may_be_the_answer) {
   for (const char* id : {"gpt4-cost", "ckpt-fraction", "cooling-half"}) {
     EXPECT_FALSE(ledger_entry(id).finding.only_if.empty()) << id;
@@ -333,7 +333,7 @@ TEST(Claims, nodes_at_which_storage_falls_behind) {
   const auto of_linear = [&](double nodes, double size) {
     return (10 * fixed + size / rate) / (nodes * fixed + size / rate);
   };
-  // Of the 70B, 405B or 1T shape, whichever stands first in the rows.
+  // The first row of the 70B, 405B or 1T shape.
   int fits = 0;
   for (const double size : {912e9, 988e9, 5.68e12, 5.64e12, 17.9e12, 18e12, 15e12, 16.5e12}) {
     fits += of_linear(limit, size) > 0.945 && of_linear(limit + 1, size) < 0.955 ? 1 : 0;

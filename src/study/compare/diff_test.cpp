@@ -140,7 +140,7 @@ TEST(Diff, tokens_per_dollar_use_the_median_price) {
   EXPECT_DOUBLE_EQ(row.per_usd, row.tokens_per_s.value / price->median.base());
 }
 
-// What is rented is wired by somebody else.
+// The provider wires rented machines.
 TEST(Diff, rented_fleets_are_off_the_network) {
   const auto machine_of = [](const std::string& rent) {
     return jobs::build_machine(

@@ -91,7 +91,7 @@ TEST(Replay, failures_cost_unsaved_work_and_repair) {
   EXPECT_NEAR(saved.productive, 50'000.0 * 16, 1e-6);
   EXPECT_NEAR(saved.span.base() * 16, saved.productive + saved.lost + saved.down + saved.idle,
               1e-3);
-  // While it runs nothing is idle: idle is the node that stands by while the other is repaired.
+  // Only the standby node is idle, while the other is repaired.
   EXPECT_NEAR(saved.idle / saved.down, 1, 0.35);
   EXPECT_NEAR(saved.down / saved.node_failures / 8, 500, 350);
   EXPECT_EQ(saved.waits[0], seconds(0));

@@ -20,7 +20,7 @@ struct OddRig {
   SimulatedSlurm slurm;
 };
 
-// Killed and back, it is only out of reach the next time: jobs are started meanwhile.
+// A restarted controller that is lost again only becomes unreachable; jobs still start.
 TEST(SimulatedSlurmOrders, losing_a_restored_controller_does_no_harm) {
   OddRig r;
   r.until(1);
@@ -38,7 +38,7 @@ TEST(SimulatedSlurmOrders, losing_a_restored_controller_does_no_harm) {
   EXPECT_TRUE(r.slurm.look()->nodes[0].down);
 }
 
-// Saved at 5 s as one that starts: back at 7 s it starts anew, on the run that is there.
+// Saved at 5 s while starting; back at 7 s it restarts beside the existing run.
 TEST(SimulatedSlurmOrders, a_run_saved_at_its_start_is_known) {
   OddRig r({.nodes = 4, .starting = seconds(10)});
   r.slurm.submit(1);

@@ -157,7 +157,7 @@ TEST(SimulatedSlurmTiming, a_dead_node_is_silent_then_down) {
   EXPECT_EQ(c.job().phase, failure::JobPhase::completing);
 }
 
-// Saved at 5 s as it completes on a node that is down: nobody has to answer for that.
+// Saved at 5 s while completing on a node that is down: no answer is needed.
 TEST(SimulatedSlurmTiming, ends_on_a_down_node_continue) {
   SlurmCase c;
   (void)c.slurm.submit(1);

@@ -21,7 +21,7 @@ constexpr double kWidthOfPrior = 0.5;
 
 // The shipped models where the launch on NVLink4 alone is fitted, from 20 us and a wide prior.
 machine::Models models_of_one_launch() {
-  // The knowledge looks at them as long as it is.
+  // The texts must outlive the knowledge that refers to them.
   static std::deque<std::string> texts;
   static std::deque<std::vector<catalog::EmbeddedFile>> all;
   auto& files =

@@ -259,7 +259,7 @@ TEST(ServingRefit, deepseek_models_are_one_family) {
                            row("c", "Qwen/Qwen3-235B-A22B", "1");
   const Score held = score_serving_held_out(closed_table(both), known_inputs()).value();
   ASSERT_GE(held.series[0].rows.size(), 2U) << (held.skipped.empty() ? "" : held.skipped[0].reason);
-  // Nothing else was measured, so both stand on tunings of no rows at all.
+  // Nothing else was measured, so both use tunings without rows.
   const machine::Models none = with_tunings({});
   const ScoreInputs inputs{.models = none, .model = {}, .left_out = true};
   const Score bare = score_serving(closed_table(both), inputs).value();

@@ -183,7 +183,7 @@ TEST(ServingTests, equal_decode_settings_are_one) {
   EXPECT_EQ(from("2,4,4,1,6,8,2,0,1,17", "7,9"), ReplicasFrom::same_test);
 }
 
-// Two that differ and no row that tells: the first is as good as any.
+// Two settings differ and no row decides: the first is used.
 TEST(ServingTests, the_first_of_several_settings_is_used) {
   const ServedApart r =
       set_row(setting("2,4,4,1,3,8,2,0,1,17") + setting("2,4,4,1,6,8,2,0,0,5"), {","});
@@ -385,7 +385,7 @@ TEST(ServingTests, a_setting_is_read) {
   EXPECT_EQ(blank[0], (TestSetting{}));
 }
 
-// Of one replica, of all of a role, or of both roles together; one device says nothing.
+// Devices of one replica, of a role, or of both roles; one device is ambiguous.
 TEST(ServingTests, devices_are_per_replica_role_or_both) {
   const auto with = [](int prefill, int decode) {
     return fits_one([=](TestAsk& a) { a.prefill_devices = prefill, a.decode_devices = decode; });

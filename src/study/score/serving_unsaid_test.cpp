@@ -214,7 +214,7 @@ TEST(ServingUnsaid, slots_are_the_power_of_two_below_the_clients) {
   EXPECT_EQ(unsaid("a,sglang" + model + "666,4,32,4,,").decode.limits->max_sequences, 4096);
 }
 
-// Of a sweep that doubles its clients, all but the last fit.
+// All but the last step of a doubling sweep fit.
 TEST(ServingUnsaid, slots_of_a_sweep_hold_all_but_its_last) {
   const std::string row = "a,trtllm,deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,1024,1024,";
   const auto first = apart_row({row + "96,4,8,4,,", row + "192,4,8,4,,"});

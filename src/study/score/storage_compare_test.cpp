@@ -212,7 +212,7 @@ const Figures kAll = {{"sequential_read", 1}, {"sequential_write", 1}, {"stream_
                       {"creates", 1},         {"first_byte", 1},       {"random_read", 1},
                       {"random_write", 1},    {"decode_core", 1}};
 
-// Drives of a node give all they have: no network stands before them.
+// Local drives deliver their full rate: there is no network in between.
 TEST(StorageCompare, local_drives_are_planned_as_a_whole) {
   const machine::Tier& t = walls().tier("node-nvme");
   const StorageStanding s = stand("node-nvme", kAll);

@@ -47,7 +47,7 @@ TEST(TrainingHeldOut, framework_intervals_hold_80_percent_of_rows) {
 
 // The shipped models where but one parameter is fitted: its folds take no time.
 machine::Models models_of_one_parameter(std::string_view origin = ",fitted,") {
-  // The knowledge looks at them as long as it is.
+  // The texts must outlive the knowledge that refers to them.
   static std::deque<std::string> texts;
   static std::deque<std::vector<catalog::EmbeddedFile>> all;
   auto& files =

@@ -246,7 +246,7 @@ TEST(TrainingRefitPool, seen_subjects_are_those_of_the_rows) {
             before + "release nemo 25.04; release nemo 77.7; ");
 }
 
-// A release that nobody measured runs as the nearest that somebody did.
+// A release without measurements behaves like the nearest measured one.
 TEST(TrainingRefitPool, a_release_without_rows_is_like_its_neighbour) {
   Slower s;
   std::vector<TrainingFitParameter> releases;

@@ -226,7 +226,7 @@ TEST(Rank, all_accelerators_with_a_node_are_ranked) {
   }
 }
 
-// Of the faster it counts how far it may fall, of the slower how far it may rise.
+// The low end of the faster and the high end of the slower count.
 TEST(Rank, ratio_errors_use_the_facing_sides) {
   const Estimate faster{200, 100, 201}, slower{100, 99, 300};
   EXPECT_NEAR(ratio_error(faster, slower, false), 0.74 * std::hypot(std::log(2), std::log(3)),
