@@ -1,24 +1,26 @@
-// `orrery explain` as a person meets it.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/cli/answer_fixture.h"
 #include "app/cli/explain_word.h"
+#include "app/cli/spoken_fixture.h"
 #include "app/cli/verb.h"
+#include "app/cli/verb_fixture.h"
 #include "core/catalog/embedded.h"
+#include "live/agent/test_folder.h"
 #include "model/design_text/shape.h"
 #include "model/design_text/templates.h"
 #include "model/machine/models.h"
 #include "plan/rules/rules.h"
 
 namespace orrery::cli {
-
-Verb explain_verb();
-
 namespace {
 
+using ExplainVerb = VerbTest;
+using Json = nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -34,34 +36,11 @@ VerbAnswer ask_explain(std::vector<std::string> words) {
         return Result<std::string>(fail({.code = "file.missing", .what = "no file " + path}));
       }};
   words.insert(words.begin(), "explain");
-  const ExitCode code = run_command_line({explain_verb()}, words, terminal);
+  const ExitCode code = run_command_line(all_verbs(), words, terminal);
   return {code, out.str(), err.str()};
 }
 
-TEST(Explain, ClaimsInShortAndOneInFull) {
-  const VerbAnswer all = ask_explain({"claims"});
-  EXPECT_EQ(all.code, ExitCode::good);
-  EXPECT_THAT(all.out, HasSubstr("56 claims: "));
-  const VerbAnswer one = ask_explain({"claims", "failures-weekly"});
-  EXPECT_THAT(one.out, StartsWith("failures-weekly: holds only if"));
-  EXPECT_THAT(one.out, HasSubstr("302 GPUs or more"));
-  const VerbAnswer json = ask_explain({"claims", "hbm-h100", "--format", "json"});
-  EXPECT_THAT(json.out, HasSubstr("\"verdict\": \"holds\""));
-}
-
-TEST(Explain, RulesWithTheirSource) {
-  const VerbAnswer one = ask_explain({"rules", "policy.residency"});
-  EXPECT_EQ(one.code, ExitCode::good);
-  EXPECT_THAT(one.out, HasSubstr("Source: "));
-  EXPECT_THAT(ask_explain({"rules"}).out, HasSubstr("policy.residency"));
-}
-
-TEST(Explain, GlossaryInAnyCase) {
-  EXPECT_THAT(ask_explain({"glossary", "TP"}).out, HasSubstr("tensor parallelism"));
-  EXPECT_THAT(ask_explain({"glossary"}).out, HasSubstr("mean time between failures"));
-}
-
-TEST(Explain, AFigureOfADesign) {
+TEST(Explain, a_figure_of_a_design_is_explained) {
   const VerbAnswer list = ask_explain({"my.yaml"});
   EXPECT_EQ(list.code, ExitCode::good) << list.err;
   EXPECT_THAT(list.out, HasSubstr("facility."));
@@ -79,23 +58,7 @@ TEST(Explain, AFigureOfADesign) {
   EXPECT_THAT(none.err, HasSubstr("did you mean '" + path + "'?"));
 }
 
-// Whatever has a name can be asked for, without a design.
-TEST(Explain, AWordOfAnyKind) {
-  const VerbAnswer figure = ask_explain({"goodput"});
-  EXPECT_EQ(figure.code, ExitCode::good) << figure.err;
-  EXPECT_THAT(figure.out, HasSubstr("The figure goodput, as in the template superpod-h100"));
-  EXPECT_THAT(figure.out, HasSubstr("The goal goodput"));
-  EXPECT_THAT(ask_explain({"training.step_time"}).out, HasSubstr("step time"));
-  EXPECT_THAT(ask_explain({"storage.local-only"}).out, HasSubstr("The rule storage.local-only"));
-  EXPECT_THAT(ask_explain({"detect"}).out, HasSubstr("from the fault to the alarm"));
-  EXPECT_THAT(ask_explain({"emit slurm"}).out, HasSubstr("orrery help emit slurm"));
-  EXPECT_THAT(ask_explain({"MTBF"}).out, HasSubstr("mean time between failures"));
-  const VerbAnswer none = ask_explain({"goodputt"});
-  EXPECT_EQ(none.code, ExitCode::bad_input);
-  EXPECT_THAT(none.err, HasSubstr("did you mean 'goodput'?"));
-}
-
-TEST(Explain, EveryRuleFieldAndVerbHasAnAnswer) {
+TEST(Explain, every_rule_field_and_verb_has_an_answer) {
   std::vector<std::string> words;
   for (const rules::Rule& r : rules::all_rules()) words.emplace_back(r.id);
   for (const design_text::SectionShape& s : design_text::design_shape()) {
@@ -112,18 +75,56 @@ TEST(Explain, EveryRuleFieldAndVerbHasAnAnswer) {
   }
 }
 
-TEST(Explain, UnknownNamesSuggestTheNearest) {
-  EXPECT_THAT(ask_explain({"claims", "colling-half"}).err,
-              HasSubstr("did you mean 'cooling-half'?"));
-  EXPECT_THAT(ask_explain({"rules", "policy.residancy"}).err,
-              HasSubstr("did you mean 'policy.residency'?"));
-  EXPECT_THAT(ask_explain({"glossary", "mtbff"}).err, HasSubstr("did you mean 'mtbf'?"));
+TEST(Explain, unknown_names_get_a_suggestion) {
+  EXPECT_THAT(ask_explain({"claims", "colling-half"}).err, HasSubstr("cooling-half"));
+  EXPECT_THAT(ask_explain({"rules", "policy.residancy"}).err, HasSubstr("policy.residency"));
+  EXPECT_THAT(ask_explain({"glossary", "mtbff"}).err, HasSubstr("mtbf"));
   const VerbAnswer topic = ask_explain({"claim"});
   EXPECT_EQ(topic.code, ExitCode::bad_input);
-  EXPECT_THAT(topic.err, HasSubstr("did you mean 'claims'?"));
+  EXPECT_THAT(topic.err, HasSubstr("claims"));
   const VerbAnswer file = ask_explain({"gone.yaml"});
   EXPECT_EQ(file.code, ExitCode::bad_input);
   EXPECT_THAT(file.err, Not(HasSubstr("did you mean")));
+}
+
+TEST(Explain, json_explanations_are_of_the_named_topic) {
+  const Json rule = json_said({"explain", "rules", "policy.residency"});
+  EXPECT_EQ(rule["kind"], "rules");
+  ASSERT_EQ(rule["rules"].size(), 1U);
+  EXPECT_EQ(rule["rules"][0]["id"], "policy.residency");
+  EXPECT_GT(json_said({"explain", "rules"})["rules"].size(), 20U);
+  const Json word = json_said({"explain", "glossary", "TP"});
+  ASSERT_EQ(word["words"].size(), 1U);
+  EXPECT_EQ(word["words"][0]["stands_for"], "tensor parallelism");
+  const Json any = json_said({"explain", "tp"});
+  EXPECT_EQ(any["kind"], "word");
+  EXPECT_EQ(any["word"], "tp");
+  EXPECT_THAT(any["text"].get<std::string>(), HasSubstr("tensor parallelism"));
+  EXPECT_THAT(spoken({"explain", "claims", "--format", "markdown"}).out, StartsWith("# "));
+}
+
+TEST(Explain, json_of_all_storage_profiles_and_of_one) {
+  const VerbAnswer all = spoken({"explain", "profiles"});
+  EXPECT_EQ(all.code, ExitCode::good);
+  EXPECT_THAT(all.out, AllOf(HasSubstr("live-training"), HasSubstr("checkpoint-burst")));
+  const VerbAnswer one = spoken({"explain", "profiles", "checkpoint-burst"});
+  EXPECT_THAT(one.out, AllOf(HasSubstr("checkpoint-burst"), HasSubstr("checkpoint-burst"),
+                             Not(HasSubstr("live-training"))));
+  const Json json = json_said({"explain", "profiles", "checkpoint-burst"});
+  EXPECT_THAT(json.dump(), AllOf(HasSubstr("checkpoint-burst"), Not(HasSubstr("live-training"))));
+  EXPECT_THAT(json_said({"explain", "profiles"}).dump(), HasSubstr("live-training"));
+  const VerbAnswer none = spoken({"explain", "profiles", "checkpoint-brust"});
+  EXPECT_EQ(none.code, ExitCode::bad_input);
+  EXPECT_THAT(none.err, HasSubstr("checkpoint-burst"));
+  EXPECT_THAT(spoken({"explain", "checkpoint-burst"}).out, HasSubstr("checkpoint-burst"));
+}
+
+TEST_F(ExplainVerb, figures_of_a_design_as_json) {
+  const std::string design = put("d.yaml", kPlainDesign);
+  const Json all = json_said({"explain", design});
+  const Json one = json_said({"explain", design, "compute.peak"});
+  EXPECT_LT(one.dump().size(), all.dump().size());
+  EXPECT_THAT(one.dump(), HasSubstr("peak"));
 }
 
 }  // namespace

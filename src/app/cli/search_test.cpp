@@ -1,45 +1,50 @@
-// `orrery search layout` and `orrery score` as a person meets them.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <sstream>
+#include <nlohmann/json.hpp>
 
 #include "app/cli/answer_fixture.h"
+#include "app/cli/emit_folder.h"
+#include "app/cli/spoken_fixture.h"
 #include "app/cli/verb.h"
+#include "app/cli/verb_fixture.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery::cli {
-
-Verb search_verb();
-Verb score_verb();
-
 namespace {
 
+using Json = nlohmann::json;
+using SearchVerb = VerbTest;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
-VerbAnswer ask_search(const std::vector<std::string>& words, bool interrupted = false) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Terminal terminal{.out = out,
-                    .err = err,
-                    .read_file = [](const std::string& path) -> Result<std::string> {
-                      if (path == "rows.csv") {
-                        return "id,gpu,n_gpus,model,seq,gbs,mbs,tp,pp,vp,dp,cp,ep,precision,"
-                               "framework,certainty,tokens_per_s_per_gpu\n"
-                               "a,h100-sxm,8,llama-3-8b,4096,8,1,1,1,1,8,1,1,bf16,torchtitan,read,"
-                               "9000\n";
-                      }
-                      return fail({.code = "file", .what = "no " + path});
-                    },
-                    .interrupted = [interrupted] { return interrupted; }};
-  const ExitCode code = run_command_line({search_verb(), score_verb()}, words, terminal);
-  return {code, out.str(), err.str()};
+TEST_F(SearchVerb, the_trace_of_the_best_layout_is_written) {
+  const std::vector<std::string> words = {"search",  "layout", "llama-3-8b", "--gpus", "8",
+                                          "--batch", "16",     "--keep",     "2"};
+  std::vector<std::string> traced = words;
+  traced.insert(traced.end(), {"--trace", folder.at("step.json")});
+  const VerbAnswer a = spoken(traced, {.err_is_tty = true});
+  EXPECT_EQ(a.code, ExitCode::good) << a.err;
+  EXPECT_THAT(a.err, AllOf(StartsWith("\r"), HasSubstr(" % of "), HasSubstr("\r100 % of "),
+                           testing::EndsWith("\r\033[K")));
+  EXPECT_TRUE(Json::accept(read_text_file(folder.at("step.json")).value_or("")));
+  std::vector<std::string> nowhere = words;
+  nowhere.insert(nowhere.end(), {"--trace", folder.at("none/step.json")});
+  const VerbAnswer none = spoken(nowhere);
+  EXPECT_EQ(none.code, ExitCode::bad_input);
+  EXPECT_THAT(none.err, HasSubstr("cannot write " + folder.at("none/step.json")));
+  EXPECT_EQ(spoken(words).err, "");
+  // Half the GPUs and a quarter and an eighth too.
+  std::vector<std::string> pareto = words;
+  pareto.insert(pareto.end(), {"--pareto"});
+  EXPECT_GT(spoken(pareto).out.size(), spoken(words).out.size());
 }
 
 const std::vector<std::string> kSmall = {"search", "layout",   "llama-3-8b", "--gpus",
                                          "16",     "--batch",  "64",         "--keep",
                                          "3",      "--format", "json"};
 
-TEST(SearchLayout, ThreadsDoNotChangeTheAnswer) {
+TEST(Search, threads_do_not_change_the_answer) {
   std::vector<std::string> many = kSmall;
   many.insert(many.end(), {"--jobs", "3"});
   const VerbAnswer one = ask_search(kSmall);
@@ -49,18 +54,18 @@ TEST(SearchLayout, ThreadsDoNotChangeTheAnswer) {
   EXPECT_THAT(one.out, HasSubstr("\"evaluated\""));
 }
 
-TEST(SearchLayout, NothingThatFitsExitsWithFour) {
+TEST(Search, no_feasible_layout_exits_with_4) {
   const VerbAnswer a =
       ask_search({"search", "layout", "llama-3.1-405b", "--gpus", "1", "--batch", "1"});
   EXPECT_EQ(a.code, ExitCode::nothing_feasible);
   EXPECT_THAT(a.out, HasSubstr("nothing fits"));
 }
 
-TEST(SearchLayout, InterruptedGivesTheBestSoFar) {
+TEST(Search, an_interrupted_search_gives_the_best_so_far) {
   EXPECT_EQ(ask_search(kSmall, true).code, ExitCode::interrupted);
 }
 
-TEST(SearchLayout, UnknownNamesAreRefused) {
+TEST(Search, unknown_names_are_refused) {
   EXPECT_EQ(ask_search({"search", "layout", "no-such-model"}).code, ExitCode::bad_input);
   EXPECT_EQ(ask_search({"search", "layout", "llama-3-8b", "--accelerator", "x"}).code,
             ExitCode::bad_input);
@@ -68,13 +73,12 @@ TEST(SearchLayout, UnknownNamesAreRefused) {
             ExitCode::bad_input);
 }
 
-TEST(ScoreVerb, PrintsTheContractAndThePredictions) {
-  const VerbAnswer json = ask_search({"score", "training", "rows.csv", "--format", "json"});
-  EXPECT_EQ(json.code, ExitCode::good) << json.err;
-  EXPECT_THAT(json.out, HasSubstr("\"scored\": 1"));
-  const VerbAnswer csv = ask_search({"score", "training", "rows.csv", "--predict"});
-  EXPECT_THAT(csv.out, HasSubstr("id,predicted,low,high,basis\na,"));
-  EXPECT_EQ(ask_search({"score", "training", "missing.csv"}).code, ExitCode::bad_input);
+TEST_F(SearchVerb, invalid_search_options_are_refused) {
+  expect_code({"search", "layout", "llama-3-8b", "--keep", "0"}, "search.unknown");
+  const std::string script = put("run.sh", "--num-layers 32 --hidden-size 4096\n");
+  const VerbAnswer none = say({"search", "layout", script, "--megatron", "--gpus", "0"});
+  EXPECT_EQ(none.code, ExitCode::bad_input);
+  EXPECT_EQ(none.out, "");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A command line that a test speaks: to its end, or beside the test while it serves.
 #pragma once
 
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -40,7 +41,28 @@ inline VerbAnswer spoken(const std::vector<std::string>& words, const Circumstan
   return {code, out.str(), err.str()};
 }
 
-// Tells when the first line is whole, so that nobody asks for it in a loop.
+// The codes of the diagnostics in `err`, in order: "usage.value file.missing".
+inline std::string codes_in(const std::string& err) {
+  std::string codes;
+  for (std::size_t at = 0; (at = err.find(" [", at)) != std::string::npos; ++at) {
+    const std::string code = err.substr(at + 2, err.find(']', at) - at - 2);
+    codes += (codes.empty() ? "" : " ") + code;
+  }
+  return codes;
+}
+
+// "PLACE CODE" per diagnostic in `err`, without its words: "--streams usage.value".
+inline std::vector<std::string> faults_in(const std::string& err) {
+  std::vector<std::string> faults;
+  std::istringstream lines(err);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string code = codes_in(line);
+    if (!code.empty()) faults.push_back(line.substr(0, line.find(": ")) + ' ' + code);
+  }
+  return faults;
+}
+
+// Waits for the first whole line.
 class LineBuffer final : public std::streambuf {
  public:
   std::string first_line() {

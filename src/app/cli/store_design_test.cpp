@@ -3,15 +3,61 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace orrery::cli {
 namespace {
+
+// The least redundancy that leaves no more than the share, a hundredth aside.
+TEST(StoreDesign, erasure_codes_follow_the_usable_share) {
+  const std::pair<double, drives::ShardPlan> rows[] = {
+      {1, {1, 0}},     {0.991, {1, 0}}, {0.989, {8, 2}}, {0.791, {8, 2}}, {0.789, {6, 2}},
+      {0.741, {6, 2}}, {0.739, {4, 2}}, {0.657, {4, 2}}, {0.656, {1, 1}}, {0.491, {1, 1}},
+      {0.489, {1, 2}}, {0.324, {1, 2}}, {0.1, {1, 2}}};
+  for (const auto& [usable, plan] : rows) {
+    design::Design design;
+    design.storage.push_back({.tier = design::Tier::hot, .usable = usable});
+    const auto made = store_of_design(design);
+    ASSERT_TRUE(made);
+    const auto hot = std::ranges::find(made->tiers, "hot", &upkeep::TierPlan::name);
+    ASSERT_NE(hot, made->tiers.end());
+    EXPECT_EQ(hot->plan, plan) << usable;
+    EXPECT_EQ(hot->folders.size(), plan.total() > 1 ? static_cast<std::size_t>(plan.total()) : 0U)
+        << usable;
+    if (!hot->folders.empty()) {
+      EXPECT_EQ(hot->folders.front(), "hot-0");
+      EXPECT_EQ(hot->folders.back(), "hot-" + std::to_string(plan.total() - 1));
+    }
+  }
+}
+
+// Protection says it outright; of several runs the one that keeps most says how many.
+TEST(StoreDesign, erasure_codes_follow_the_protection) {
+  design::Design design;
+  design.storage.push_back(
+      {.tier = design::Tier::warm, .protection = design::Protection{10, 3}, .usable = 0.5});
+  for (const int newest : {2, 7, 4}) {
+    design::Train train;
+    train.checkpoint = design::Checkpoint{.keep = {{"warm", newest}}};
+    design.workloads.push_back({.terms = {}, .task = train});
+  }
+  const auto made = store_of_design(design);
+  ASSERT_TRUE(made);
+  const auto warm = std::ranges::find(made->tiers, "warm", &upkeep::TierPlan::name);
+  EXPECT_EQ(warm->plan, (drives::ShardPlan{10, 3}));
+  EXPECT_EQ(warm->folders.size(), 13U);
+  ASSERT_EQ(made->keeps.size(), 1U);
+  EXPECT_EQ(made->keeps[0].name, "warm");
+  EXPECT_EQ(made->keeps[0].keep.newest, 7);
+  EXPECT_FALSE(made->keeps[0].keep.milestones);
+  EXPECT_FALSE(made->enciphered);
+}
 
 const upkeep::TierPlan& tier_of(const DesignedStore& store, const std::string& name) {
   return *std::ranges::find(store.tiers, name, &upkeep::TierPlan::name);
 }
 
-TEST(StoreDesign, takes_redundancy_rules_and_encryption_from_the_storage_section) {
+TEST(StoreDesign, redundancy_rules_and_encryption_come_from_the_design) {
   design::Design design;
   design.storage.push_back({.tier = design::Tier::hot, .usable = 0.67});
   design.storage.push_back({.tier = design::Tier::warm});
@@ -33,7 +79,7 @@ TEST(StoreDesign, takes_redundancy_rules_and_encryption_from_the_storage_section
   EXPECT_TRUE(made.keeps[1].keep.milestones);
 }
 
-TEST(StoreDesign, never_less_redundancy_than_the_design_says) {
+TEST(StoreDesign, redundancy_is_never_below_the_design) {
   for (const double usable : {1.0, 0.9, 0.8, 0.7, 0.5, 0.34, 0.2}) {
     design::Design design;
     design.storage.push_back({.tier = design::Tier::hot, .usable = usable});
@@ -43,7 +89,7 @@ TEST(StoreDesign, never_less_redundancy_than_the_design_says) {
   }
 }
 
-TEST(StoreDesign, a_tier_with_a_place_lies_there_as_one_copy) {
+TEST(StoreDesign, a_tier_with_a_place_has_one_copy_there) {
   design::Design design;
   design.storage.push_back({.tier = design::Tier::hot,
                             .place = "rados:hot/store-1?user=orrery",
@@ -63,12 +109,19 @@ TEST(StoreDesign, a_tier_with_a_place_lies_there_as_one_copy) {
             "tier cold 1+0\ndrive cold-0 s3+https://s3.example.org/vault/cold\n");
 }
 
-TEST(StoreDesign, a_place_that_is_none_is_refused) {
+TEST(StoreDesign, an_invalid_place_is_refused) {
   for (const char* place : {"rados:", "rados:pool", "s3+https://", "s3+https://host"}) {
     design::Design design;
     design.storage.push_back({.tier = design::Tier::cold, .place = place});
     EXPECT_FALSE(store_of_design(design)) << place;
   }
+}
+
+TEST(StoreDesign, only_encrypted_tiers_need_a_key) {
+  EXPECT_FALSE(store_of_design({})->enciphered);
+  design::Design design;
+  design.storage.push_back({.tier = design::Tier::hot});
+  EXPECT_FALSE(store_of_design(design)->enciphered);
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
-// What other users of a machine get of a store: nothing of its files, and no secret by an
-// oversight.
 #include "app/cli/store_guards.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -61,7 +58,7 @@ class StoreGuards : public testing::Test {
   struct sigaction term = {}, pipe = {};
 };
 
-TEST_F(StoreGuards, what_a_store_makes_is_its_users_alone) {
+TEST_F(StoreGuards, store_files_are_private) {
   VerbBeside store(words());
   put_something(store.first_line());
   EXPECT_THAT(open_to_others(folder.at("st")), IsEmpty());
@@ -69,7 +66,7 @@ TEST_F(StoreGuards, what_a_store_makes_is_its_users_alone) {
   EXPECT_THAT(store.end().err, Not(HasSubstr("store.modes")));
 }
 
-TEST_F(StoreGuards, a_store_that_others_could_read_is_tightened_and_says_so) {
+TEST_F(StoreGuards, a_readable_store_is_made_private) {
   {
     VerbBeside store(words());
     put_something(store.first_line());
@@ -90,13 +87,11 @@ TEST_F(StoreGuards, a_store_that_others_could_read_is_tightened_and_says_so) {
   fs::remove(folder.at("st/metadata/link"));
   EXPECT_THAT(open_to_others(folder.at("st")), IsEmpty());
   EXPECT_THAT(open_to_others(folder.at("out/data")), IsEmpty());
-  EXPECT_EQ(fs::status(folder.at("out")).permissions(), fs::perms(0755))
-      << "a drive may be a mount that others use";
-  EXPECT_EQ(fs::status(folder.at("foreign")).permissions(), fs::perms(0644))
-      << "what a link leads to is not the store's";
+  EXPECT_EQ(fs::status(folder.at("out")).permissions(), fs::perms(0755));
+  EXPECT_EQ(fs::status(folder.at("foreign")).permissions(), fs::perms(0644));
 }
 
-TEST_F(StoreGuards, a_file_of_secrets_that_others_can_read_is_refused_with_the_cure) {
+TEST_F(StoreGuards, a_readable_secret_file_is_refused) {
   folder.write_secret("keys", "k1 " + std::string(64, 'a') + "\n");
   folder.write_secret("tenants", "bob BOBKEY bobsecret\n");
   for (const auto& [option, name] : std::vector<std::pair<std::string, std::string>>{
@@ -109,22 +104,22 @@ TEST_F(StoreGuards, a_file_of_secrets_that_others_can_read_is_refused_with_the_c
       EXPECT_THAT(refused.err, HasSubstr("chmod 600 " + file));
       EXPECT_THAT(refused.err, Not(HasSubstr("bobsecret")));
     }
-    EXPECT_FALSE(fs::exists(folder.at("st"))) << "nothing was made";
+    EXPECT_FALSE(fs::exists(folder.at("st")));
     fs::permissions(file, fs::perms(0600));
     EXPECT_TRUE(check_private_file(file));
   }
-  EXPECT_TRUE(check_private_file(folder.at("none"))) << "its reader says that it is not there";
+  EXPECT_TRUE(check_private_file(folder.at("none")));
   EXPECT_TRUE(check_private_file("/dev/null"));
 }
 
-TEST(Connections, leave_files_for_drives_and_metadata) {
-  EXPECT_EQ(connections_for(65536, 6, 32, 512), 512) << "no want of files";
+TEST(Connections, connections_leave_files_for_drives) {
+  EXPECT_EQ(connections_for(65536, 6, 32, 512), 512);
   const int few = connections_for(256, 6, 32, 512);
   EXPECT_GE(few, 64);
   EXPECT_LE(few, 128);
-  EXPECT_GT(connections_for(256, 1, 32, 512), few) << "one copy opens fewer";
+  EXPECT_GT(connections_for(256, 1, 32, 512), few);
   EXPECT_LT(connections_for(1024, 12, 32, 512), 512);
-  EXPECT_GE(connections_for(0, 6, 32, 512), 1) << "none would be no store";
+  EXPECT_GE(connections_for(0, 6, 32, 512), 1);
   EXPECT_EQ(connections_for(65536, 6, 32, 100), 100);
 }
 

@@ -1,9 +1,6 @@
-// The terminal of the process: what it is like on a terminal and on a pipe, and how reading and
-// signals meet.
 #include "app/cli/terminal.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -15,13 +12,59 @@
 #include <csignal>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "app/cli/emit_folder.h"
 #include "app/cli/spoken_fixture.h"
+#include "app/cli/verb_fixture.h"
+#include "bench/figure.h"
 #include "live/agent/test_folder.h"
 
 namespace orrery::cli {
 namespace {
+
+using TerminalVerb = VerbTest;
+
+std::string code_of(const Result<std::string>& result) {
+  return result ? "" : result.error().front().code;
+}
+
+TEST(Terminal, a_file_is_read) {
+  const agent::TestFolder folder;
+  folder.write("plain", "name: x\n");
+  EXPECT_EQ(read_text_file(folder.at("plain")).value_or("?"), "name: x\n");
+}
+
+TEST(Terminal, unreadable_and_binary_files_are_refused) {
+  EXPECT_EQ(code_of(read_text_file("/no/such/file")), "file.unreadable");
+  const agent::TestFolder folder;
+  EXPECT_EQ(code_of(read_text_file(folder.path())), "file.directory");
+  folder.write("latin1", "name: x\nsite: caf\xe9\n");
+  const Result<std::string> text = read_text_file(folder.at("latin1"));
+  EXPECT_EQ(code_of(text), "file.not-utf8");
+  EXPECT_EQ(text.error().front().place.line, 2);
+}
+
+TEST(Terminal, an_endless_file_stops_at_the_limit) {
+  EXPECT_EQ(code_of(read_text_file("/dev/zero")), "file.too-large");
+}
+
+TEST(Terminal, an_endless_pipe_stops_at_the_limit) {
+  const agent::TestFolder folder;
+  const std::string path = folder.at("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&path] {
+    const int fd = ::open(path.c_str(), O_WRONLY);
+    const std::string chunk(65536, '[');
+    ::signal(SIGPIPE, SIG_IGN);
+    while (::write(fd, chunk.data(), chunk.size()) > 0) {
+    }
+    ::close(fd);
+  });
+  EXPECT_EQ(code_of(read_text_file(path)), "file.too-large");
+  writer.join();
+}
 
 // Standard output is a terminal of so many columns (0: it does not say) until the object goes; what
 // the process listens to is as before then.
@@ -82,13 +125,14 @@ struct Styled {
   bool out_is_tty;
   report::TextStyle style;
 };
+
 Styled styled(unsigned short columns) {
   const OutputOnTerminal screen(columns);
   const Terminal terminal = process_terminal();
   return {terminal.out_is_tty, terminal.style};
 }
 
-TEST_F(ProcessTerminal, has_the_width_of_the_screen_but_forty_at_least) {
+TEST_F(ProcessTerminal, width_is_that_of_the_screen_but_at_least_40) {
   const Variable kind("TERM", "xterm");
   const Variable plain("NO_COLOR", std::nullopt);
   const Styled wide = styled(133);
@@ -103,7 +147,7 @@ TEST_F(ProcessTerminal, has_the_width_of_the_screen_but_forty_at_least) {
   EXPECT_FALSE(unknown.style.fits_tables);
 }
 
-TEST_F(ProcessTerminal, has_colour_unless_it_is_dumb_or_colour_is_not_wanted) {
+TEST_F(ProcessTerminal, colour_follows_term_and_no_color) {
   const auto colour = [](const std::optional<std::string>& kind,
                          const std::optional<std::string>& none) {
     const Variable term("TERM", kind);
@@ -128,7 +172,7 @@ TEST_F(ProcessTerminal, a_pipe_is_plain) {
   EXPECT_FALSE(terminal.interrupted());
 }
 
-TEST_F(ProcessTerminal, listens_to_signals_that_are_not_ignored) {
+TEST_F(ProcessTerminal, ignored_signals_stay_ignored) {
   ::signal(SIGHUP, SIG_IGN);  // as nohup does
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
@@ -139,7 +183,7 @@ TEST_F(ProcessTerminal, listens_to_signals_that_are_not_ignored) {
   for (const int signal : {SIGINT, SIGTERM}) {
     ::sigaction(signal, nullptr, &now);
     EXPECT_NE(now.sa_handler, SIG_DFL);
-    EXPECT_NE(now.sa_flags & static_cast<int>(SA_RESETHAND), 0) << "the second ends the process";
+    EXPECT_NE(now.sa_flags & static_cast<int>(SA_RESETHAND), 0);
     EXPECT_EQ(now.sa_flags & SA_RESTART, 0);
   }
   ::signal(SIGPIPE, SIG_DFL);
@@ -172,9 +216,9 @@ TEST_F(ProcessTerminal, the_first_signal_interrupts_and_the_second_ends) {
     });
   };
   EXPECT_EQ(struck_by(SIGINT, 0), 0);
-  EXPECT_EQ(struck_by(SIGINT, 1), 2) << "a person may wait as long as he likes";
-  EXPECT_EQ(struck_by(SIGTERM, 1), 2 + 4) << "ended in 20 s all the same";
-  EXPECT_EQ(struck_by(SIGPIPE, 2), 2 + 4) << "it comes with every line";
+  EXPECT_EQ(struck_by(SIGINT, 1), 2);
+  EXPECT_EQ(struck_by(SIGTERM, 1), 2 + 4);
+  EXPECT_EQ(struck_by(SIGPIPE, 2), 2 + 4);
   EXPECT_EQ(struck_by(SIGINT, 2), 100 + SIGINT);
   EXPECT_EQ(struck_by(SIGTERM, 2), 100 + SIGTERM);
 }
@@ -187,7 +231,7 @@ bool is_asleep(pid_t thread) {
 }
 
 // A timer or a child that ends may break into a read; it is no end of the text.
-TEST(ReadTextFileSignals, a_read_that_a_signal_breaks_into_goes_on) {
+TEST(Terminal, an_interrupted_read_continues) {
   const agent::TestFolder folder;
   const std::string path = folder.at("pipe");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -218,7 +262,7 @@ TEST(ReadTextFileSignals, a_read_that_a_signal_breaks_into_goes_on) {
   EXPECT_EQ(text.value_or("broken"), "whole");
 }
 
-TEST(ReadTextFileSignals, the_limit_itself_is_no_fault_and_one_byte_more_is) {
+TEST(Terminal, the_size_limit_is_inclusive) {
   const agent::TestFolder folder;
   folder.write("most", std::string(kFileBytesMax, 'x'));
   EXPECT_EQ(read_text_file(folder.at("most")).value_or("").size(), kFileBytesMax);
@@ -226,8 +270,16 @@ TEST(ReadTextFileSignals, the_limit_itself_is_no_fault_and_one_byte_more_is) {
   const auto more = read_text_file(folder.at("more"));
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().front().code, "file.too-large");
-  EXPECT_EQ(more.error().front().place.line, 0) << "it is about the whole file";
+  EXPECT_EQ(more.error().front().place.line, 0);
   EXPECT_EQ(kFileBytesMax, std::size_t{16} * 1024 * 1024);
+}
+
+TEST_F(TerminalVerb, an_invalid_line_is_named) {
+  const std::string path = put("bad.yaml", "orrery: 1\nname: x\nlatin: caf\xe9\n");
+  const auto text = read_text_file(path);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().front().code, "file.not-utf8");
+  EXPECT_EQ(text.error().front().place.line, 3);
 }
 
 }  // namespace

@@ -1,16 +1,23 @@
-// Who may speak to the server, as plain function calls.
 #include "app/server/access.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
+#include <nlohmann/json.hpp>
 
+#include "app/server/console.h"
+#include "app/server/console_fixture.h"
+#include "app/server/problem.h"
+#include "core/base/json_writer.h"
 #include "live/net/client.h"
 #include "live/net/running_server_fixture.h"
+#include "model/machine/known_fixture.h"
 
 namespace orrery::server {
 namespace {
+
+using AccessRoute = RouteTest;
+using testing::HasSubstr;
 
 constexpr int kPort = 8117;
 const AccessRules kAccess{.port = kPort, .token = "0123456789abcdef"};
@@ -19,6 +26,7 @@ Request from(const std::string& host, const std::string& target, net::HeaderList
   more.emplace_back("Host", host);
   return {.target = target, .headers = std::move(more)};
 }
+
 Request ours(const std::string& target, net::HeaderList more = {}) {
   return from("127.0.0.1:8117", target, std::move(more));
 }
@@ -37,7 +45,7 @@ TEST(Access, the_first_url_trades_the_token_for_a_cookie) {
   EXPECT_EQ(status_of(ours("/", {{"Cookie", cookies}})), 200);
 }
 
-TEST(Access, refuses_without_the_token) {
+TEST(Access, requests_without_the_token_are_refused) {
   EXPECT_EQ(status_of(ours("/")), 401);
   EXPECT_EQ(status_of(ours("/?token=0123456789abcdee")), 401);
   EXPECT_EQ(status_of(ours("/?token=")), 401);
@@ -47,7 +55,7 @@ TEST(Access, refuses_without_the_token) {
   EXPECT_EQ(status_of(ours("/healthz")), 200);
 }
 
-TEST(Access, of_two_hosts_or_origins_none_is_believed) {
+TEST(Access, duplicate_host_or_origin_is_refused) {
   const std::string token = "Bearer 0123456789abcdef";
   for (const char* name : {"Host", "host", "HOST"}) {
     for (const char* other : {"evil.example", "127.0.0.1:8117"}) {
@@ -60,17 +68,17 @@ TEST(Access, of_two_hosts_or_origins_none_is_believed) {
             400);
 }
 
-TEST(Access, who_is_turned_away_for_now_is_told_when_to_come_again) {
+TEST(Access, a_busy_server_sends_retry_after) {
   const Response busy = browser_options().refusal(503, "busy");
   EXPECT_EQ(net::header_of(busy.headers, "retry-after"), "1");
   EXPECT_EQ(net::header_of(browser_options().refusal(400, "x").headers, "retry-after"), "");
 }
 
-TEST(Access, an_empty_secret_lets_nobody_in) {
+TEST(Access, an_empty_secret_admits_nobody) {
   EXPECT_TRUE(check_access(ours("/?token="), {.port = kPort, .token = ""}));
 }
 
-TEST(Access, refuses_foreign_hosts_and_origins_even_with_the_token) {
+TEST(Access, foreign_hosts_and_origins_are_refused) {
   for (const char* host : {"evil.example", "evil.example:8117", "127.0.0.1", "127.0.0.1:80", "",
                            "127.0.0.1:8117.evil.example"}) {
     EXPECT_EQ(status_of(from(host, "/healthz")), 421) << host;
@@ -85,7 +93,7 @@ TEST(Access, refuses_foreign_hosts_and_origins_even_with_the_token) {
 }
 
 // Before a handler and over a socket, as `orrery serve` joins them.
-TEST(Access, guards_what_is_behind_it) {
+TEST(Access, all_routes_are_guarded) {
   std::atomic<int> port = 0;  // known only once the server runs
   const net::RunningServer server(
       [&port](const Request& request) {
@@ -114,6 +122,103 @@ TEST(Access, guards_what_is_behind_it) {
   const net::Reply refused = client.ask({.method = "PUT", .url = server.url("/"), .body = large});
   EXPECT_EQ(refused.status, 413);
   EXPECT_EQ(refused.header("Content-Type"), "application/problem+json");
+}
+
+const AccessRules kGuarded{.port = 8117, .token = "0123456789abcdef"};
+
+Request asked_with(net::HeaderList headers, const std::string& target = "/",
+                   const std::string& method = "GET") {
+  headers.emplace_back("Host", "127.0.0.1:8117");
+  return {.method = method, .target = target, .headers = std::move(headers)};
+}
+
+int answered(const Request& request) {
+  const std::optional<Response> answer = check_access(request, kGuarded);
+  return answer ? answer->status : 200;
+}
+
+TEST(Access, the_cookie_is_found_among_others) {
+  for (const char* cookies :
+       {"orrery_8117=0123456789abcdef", "orrery_8117=0123456789abcdef; other=1",
+        "a=b;orrery_8117=0123456789abcdef;c=d", "orrery_811=x;  orrery_8117=0123456789abcdef  "}) {
+    EXPECT_EQ(answered(asked_with({{"Cookie", cookies}})), 200) << cookies;
+  }
+  for (const char* cookies :
+       {"orrery_8117=0123456789abcde", "orrery_8117=0123456789abcdef0", "orrery_8117",
+        "orrery_81170123456789abcdef", "xorrery_8117=0123456789abcdef", "orrery_8117=", ""}) {
+    EXPECT_EQ(answered(asked_with({{"Cookie", cookies}})), 401) << cookies;
+  }
+}
+
+TEST(Access, a_bearer_needs_the_whole_secret) {
+  for (const char* given : {"Bearer 0123456789abcde", "Bearer 0123456789abcdefg", "Bearer ",
+                            "0123456789abcdef", "Basic 0123456789abcdef"}) {
+    EXPECT_EQ(answered(asked_with({{"Authorization", given}})), 401) << given;
+  }
+  EXPECT_EQ(answered(asked_with({{"Authorization", "Bearer 0123456789abcdef"}})), 200);
+}
+
+TEST(Access, the_token_is_traded_at_the_first_page_only) {
+  const auto welcome = check_access(asked_with({}, "/?token=0123456789abcdef"), kGuarded);
+  ASSERT_TRUE(welcome);
+  EXPECT_EQ(welcome->body, "");
+  EXPECT_EQ(net::header_of(welcome->headers, "location"), "/");
+  EXPECT_EQ(net::header_of(welcome->headers, "set-cookie"),
+            "orrery_8117=0123456789abcdef; Path=/; HttpOnly; SameSite=Strict");
+  EXPECT_EQ(answered(asked_with({}, "/?token=0123456789abcdef", "POST")), 401);
+}
+
+// What follows a cookie in its header is no part of it.
+TEST(Access, a_secret_ends_with_its_cookie) {
+  const auto status = [](const std::string& cookie) {
+    const auto refusal = check_access(
+        {.target = "/api/v1/session", .headers = {{"Host", "localhost:8117"}, {"Cookie", cookie}}},
+        kWordRules);
+    return refusal ? refusal->status : 200;
+  };
+  EXPECT_EQ(status("orrery_8117=0123456789abcdef; other=1"), 200);
+  EXPECT_EQ(status("other=1; orrery_8117=0123456789abcdef;x=2"), 200);
+  EXPECT_EQ(status("orrery_8117=0123456789abcdee; other=1"), 401);
+  EXPECT_EQ(status("orrery_8117=1123456789abcdef"), 401);
+  EXPECT_EQ(status("orrery_8117="), 401);
+  EXPECT_EQ(first_url(kWordRules), "http://127.0.0.1:8117/?token=0123456789abcdef");
+  const auto words = [](net::HeaderList headers) {
+    const auto refusal = check_access({.target = "/x", .headers = std::move(headers)}, kWordRules);
+    return refusal ? std::to_string(refusal->status) : "none";
+  };
+  EXPECT_EQ(words({{"Host", "localhost:8117"}}), "401");
+  EXPECT_EQ(words({{"Host", "localhost:8118"}}), "421");
+  EXPECT_EQ(words({{"Host", "localhost:8117"}, {"host", "localhost:8117"}}), "400");
+  EXPECT_EQ(words({{"Host", "localhost:8117"}, {"Origin", "http://evil"}}), "403");
+  EXPECT_EQ(words({{"Host", "localhost:8117"}, {"Origin", "https://localhost:8117"}}), "403");
+  EXPECT_EQ(words({{"Host", "localhost:8117"},
+                   {"Origin", "http://localhost:8117"},
+                   {"origin", "http://localhost:8117"}}),
+            "400");
+}
+
+// A cookie is a name, a sign and a value; of another name it is none of ours.
+TEST_F(AccessRoute, the_cookie_name_has_the_port) {
+  const auto status = [](const std::string& method, const std::string& target,
+                         const std::string& cookie) {
+    net::HeaderList headers = {{"Host", "127.0.0.1:8117"}};
+    if (!cookie.empty()) headers.emplace_back("Cookie", cookie);
+    const auto refusal =
+        check_access({.method = method, .target = target, .headers = headers}, kLawRules);
+    return refusal ? refusal->status : 200;
+  };
+  EXPECT_EQ(status("GET", "/", "orrery_8117=0123456789abcdef"), 200);
+  EXPECT_EQ(status("GET", "/", "orrery_8117 0123456789abcdef"), 401);
+  EXPECT_EQ(status("GET", "/", "orrery_81170=0123456789abcdef"), 401);
+  EXPECT_EQ(status("GET", "/", "orrery_8117=0123456789abcdefg"), 401);
+  EXPECT_EQ(status("POST", "/?token=0123456789abcdef", ""), 401);
+  const auto welcome = check_access(
+      {.target = "/?token=0123456789abcdef", .headers = {{"Host", "127.0.0.1:8117"}}}, kLawRules);
+  ASSERT_TRUE(welcome);
+  const std::string_view cookie = net::header_of(welcome->headers, "set-cookie");
+  EXPECT_THAT(std::string(cookie), HasSubstr("HttpOnly"));
+  EXPECT_THAT(std::string(cookie), HasSubstr("SameSite=Strict"));
+  EXPECT_EQ(net::header_of(welcome->headers, "location"), "/");
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
-// Every route as a function call; the sockets are in net/server_test.cpp.
 #include "app/server/console.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "app/server/console_fixture.h"
+#include "app/server/job_store.h"
+#include "app/server/problem.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "model/design_text/templates.h"
@@ -15,6 +17,7 @@
 namespace orrery::server {
 namespace {
 
+using ConsoleConsole = ConsoleTest;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -53,11 +56,12 @@ class Consoles : public testing::Test {
 };
 
 std::string sample() { return std::string(design_text::find_template("single-node")->text); }
+
 std::string with_design(const std::string& more, const std::string& design = sample()) {
   return "{\"design\":" + json_escaped(design) + more + "}";
 }
 
-TEST_F(Consoles, the_served_file_is_written_only_where_nobody_else_did) {
+TEST_F(Consoles, a_file_changed_elsewhere_is_not_overwritten) {
   const auto save = [this](const std::string& text, const std::string& before) {
     return post("/api/v1/save",
                 "{\"text\":" + json_escaped(text) + ",\"before\":" + json_escaped(before) + "}");
@@ -65,14 +69,14 @@ TEST_F(Consoles, the_served_file_is_written_only_where_nobody_else_did) {
   const std::string began = served->text;
   EXPECT_EQ(save(began + "# mine\n", began).status, 200);
   EXPECT_EQ(served->text, began + "# mine\n");
-  EXPECT_EQ(save(began + "# mine\n", began).status, 200) << "twice is once";
+  EXPECT_EQ(save(began + "# mine\n", began).status, 200);
   served->text = "somebody else's";
   EXPECT_EQ(save(began, began).status, 409);
   EXPECT_EQ(served->text, "somebody else's");
   EXPECT_EQ(post("/api/v1/save", "{}").status, 400);
 }
 
-TEST_F(Consoles, plan_gives_the_verdict_or_all_diagnostics) {
+TEST_F(Consoles, plan_answers_with_a_verdict_or_all_diagnostics) {
   const Response good = post("/api/v1/plan", sample());
   EXPECT_EQ(good.status, 200);
   EXPECT_EQ(good.content_type, "application/json");
@@ -84,7 +88,7 @@ TEST_F(Consoles, plan_gives_the_verdict_or_all_diagnostics) {
   EXPECT_EQ(post("/api/v1/plan", "\xff").status, 400);
 }
 
-TEST_F(Consoles, a_design_from_the_network_names_no_file_of_this_machine) {
+TEST_F(Consoles, a_posted_design_cannot_name_local_files) {
   std::string design = sample();
   const std::size_t at = design.find("model: ");
   ASSERT_NE(at, std::string::npos);
@@ -94,7 +98,7 @@ TEST_F(Consoles, a_design_from_the_network_names_no_file_of_this_machine) {
   EXPECT_THAT(refused.body, Not(HasSubstr("root:")));
 }
 
-TEST_F(Consoles, an_address_is_found_as_written_or_not_at_all) {
+TEST_F(Consoles, paths_are_matched_exactly) {
   EXPECT_EQ(get("/api/v1/catalog/nodes/dgx-h100").status, 200);
   EXPECT_EQ(get("/api/v1/catalog").status, 200);
   for (const char* none :
@@ -107,7 +111,7 @@ TEST_F(Consoles, an_address_is_found_as_written_or_not_at_all) {
   }
 }
 
-TEST_F(Consoles, name_the_methods_an_address_takes) {
+TEST_F(Consoles, a_wrong_method_gets_405_and_allow) {
   const Response wrong = get("/api/v1/plan");
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.front(), std::pair(std::string("Allow"), std::string("POST")));
@@ -115,7 +119,7 @@ TEST_F(Consoles, name_the_methods_an_address_takes) {
   EXPECT_EQ(ask("HEAD", "/healthz").status, 200);
 }
 
-TEST_F(Consoles, session_carries_the_served_text_though_it_has_errors) {
+TEST_F(Consoles, session_has_the_served_text_even_with_errors) {
   EXPECT_THAT(get("/api/v1/session").body, HasSubstr("\"version\": \"1.2.3\""));
   EXPECT_THAT(get("/api/v1/session").body, Not(HasSubstr("\"digest\": \"\"")));
   served = ServedDesign{.file = "bad.yaml", .text = "orrery: 1"};
@@ -127,7 +131,7 @@ TEST_F(Consoles, session_carries_the_served_text_though_it_has_errors) {
   EXPECT_EQ(get("/api/v1/session").status, 422);
 }
 
-TEST_F(Consoles, knowledge_is_json) {
+TEST_F(Consoles, knowledge_routes_are_json) {
   for (const char* target :
        {"/api/v1/schema", "/api/v1/templates", "/api/v1/templates/superpod-h100", "/api/v1/rules",
         "/api/v1/glossary", "/api/v1/calc", "/api/v1/jobs", "/healthz"}) {
@@ -140,7 +144,7 @@ TEST_F(Consoles, knowledge_is_json) {
   EXPECT_THAT(get("/api/v1/openapi.yaml").body, testing::StartsWith("openapi: 3.1"));
 }
 
-TEST_F(Consoles, edit_puts_a_value_and_keeps_the_rest) {
+TEST_F(Consoles, an_edit_keeps_the_rest_of_the_file) {
   const std::string design = "# mine\n" + sample();
   const Response edited =
       post("/api/v1/edit", with_design(R"(,"path":"name","value":"renamed")", design));
@@ -166,7 +170,7 @@ TEST_F(Consoles, calculators_answer_and_sweep) {
   EXPECT_EQ(post("/api/v1/calc/checkpoint", R"({"sweep":{"parameter":"write"}})").status, 400);
 }
 
-TEST_F(Consoles, report_comes_in_every_format) {
+TEST_F(Consoles, a_report_in_every_format) {
   const std::set<std::pair<std::string, std::string>> kinds = {{"html", "<!doctype html>"},
                                                                {"markdown", "# "},
                                                                {"csv", "layer,"},
@@ -181,7 +185,7 @@ TEST_F(Consoles, report_comes_in_every_format) {
   EXPECT_EQ(post("/api/v1/report", with_design(",\"format\":\"pdf\"")).status, 400);
 }
 
-TEST_F(Consoles, a_comparison_comes_as_a_file_in_every_format) {
+TEST_F(Consoles, a_comparison_in_every_format) {
   const auto compared = [this](const std::string& more) {
     const std::string text = json_escaped(sample());
     return post("/api/v1/compare/report", R"({"designs":[{"name":"a","text":)" + text +
@@ -196,7 +200,7 @@ TEST_F(Consoles, a_comparison_comes_as_a_file_in_every_format) {
   for (const auto& [format, start] : kinds) {
     const Response file = compared(R"(,"format":")" + format + '"');
     EXPECT_EQ(file.status, 200) << format;
-    EXPECT_THAT(file.content_type, HasSubstr(format)) << "the type names its format";
+    EXPECT_THAT(file.content_type, HasSubstr(format));
     EXPECT_THAT(file.body, testing::StartsWith(start));
   }
   EXPECT_EQ(compared(R"(,"format":"svg","drawn":1)").status, 200);
@@ -204,7 +208,7 @@ TEST_F(Consoles, a_comparison_comes_as_a_file_in_every_format) {
   EXPECT_EQ(compared(R"(,"format":"pdf")").status, 400);
 }
 
-TEST_F(Consoles, a_run_is_started_watched_and_taken_home) {
+TEST_F(Consoles, a_run_is_started_watched_and_downloaded) {
   const Response started = post("/api/v1/runs", with_design(R"(,"span":"3 d","replications":2)"));
   ASSERT_EQ(started.status, 202) << started.body;
   EXPECT_THAT(started.headers,
@@ -226,7 +230,7 @@ TEST_F(Consoles, a_run_is_started_watched_and_taken_home) {
   }
 }
 
-TEST_F(Consoles, a_search_is_no_run) {
+TEST_F(Consoles, a_search_is_not_listed_as_a_run) {
   ASSERT_EQ(
       post("/api/v1/jobs", R"({"kind":"search-layout","model":"llama-3-8b","gpus":8,"batch":8})")
           .status,
@@ -262,7 +266,7 @@ TEST_F(Consoles, jobs_from_start_to_removal) {
   EXPECT_EQ(get("/api/v1/jobs/1/events").status, 404);
 }
 
-TEST_F(Consoles, metrics_count_what_was_asked) {
+TEST_F(Consoles, metrics_count_requests) {
   get("/healthz");
   get("/nothing/here");
   ask("BREW\n{x=\"1\"}", "/healthz");
@@ -275,6 +279,50 @@ TEST_F(Consoles, metrics_count_what_was_asked) {
               HasSubstr("orrery_http_request_seconds_bucket{route=\"/healthz\",le=\"+Inf\"} 2"));
   EXPECT_THAT(text, HasSubstr("orrery_jobs{state=\"running\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("orrery_process_resident_bytes "));
+}
+
+TEST_F(ConsoleConsole, unknown_addresses_and_names_get_404) {
+  EXPECT_EQ(refusal("GET", "/nowhere"), "404");
+  EXPECT_EQ(refusal("PUT", "/api/v1/jobs"), "405");
+  EXPECT_EQ(net::header_of(ask("PUT", "/api/v1/jobs").headers, "allow"), "GET, POST");
+  EXPECT_EQ(refusal("DELETE", "/healthz"), "405");
+  for (const char* id : {"7", "0", "-1", "x"}) {
+    const std::string job = std::string("/api/v1/jobs/") + id;
+    EXPECT_EQ(refusal("GET", job), "404");
+    EXPECT_EQ(refusal("DELETE", job), "404");
+    EXPECT_EQ(refusal("GET", job + "/events"), "404");
+    for (const char* form : {"", "/hall", "/timeline", "/trace", "/series"}) {
+      EXPECT_EQ(refusal("GET", std::string("/api/v1/runs/") + id + form), "404");
+    }
+  }
+  EXPECT_EQ(refusal("GET", "/api/v1/templates/none"), "404");
+  EXPECT_EQ(refusal("GET", "/api/v1/catalog/none"), "404");
+  EXPECT_EQ(refusal("GET", "/api/v1/accuracy/none"), "404");
+  EXPECT_EQ(refusal("POST", "/api/v1/calc/none", "{}"), "404");
+  EXPECT_EQ(refusal("GET", "/assets/none.js"), "404");
+}
+
+TEST_F(ConsoleConsole, invalid_bodies_are_refused_everywhere) {
+  for (const char* target :
+       {"/api/v1/report", "/api/v1/edit", "/api/v1/save", "/api/v1/fabric", "/api/v1/hall",
+        "/api/v1/compare", "/api/v1/compare/report", "/api/v1/serving", "/api/v1/storage",
+        "/api/v1/training", "/api/v1/training/trace", "/api/v1/calc/checkpoint", "/api/v1/jobs",
+        "/api/v1/runs"}) {
+    EXPECT_EQ(refusal("POST", target, "{"), "400 [body.json]") << target;
+    EXPECT_THAT(refusal("POST", target, R"({"odd":1})"), testing::StartsWith("400 ")) << target;
+  }
+  EXPECT_EQ(refusal("POST", "/api/v1/plan", "\xff"), "400");
+  EXPECT_EQ(refusal("POST", "/api/v1/plan", "orrery: 1\nname: [\n"), "422 [yaml.syntax]");
+  const std::string faulty = R"({"design":"orrery: 1\nname: [\n","format":"text"})";
+  EXPECT_EQ(refusal("POST", "/api/v1/report", faulty), "422 [yaml.syntax]");
+  EXPECT_EQ(refusal("POST", "/api/v1/hall", R"({"design":"orrery: 1\nname: [\n"})"),
+            "422 [yaml.syntax]");
+  EXPECT_EQ(refusal("POST", "/api/v1/edit", R"({"design":"a: 1","path":"..","value":"1"})"),
+            "422 [edit.path]");
+  EXPECT_EQ(refusal("POST", "/api/v1/runs", R"({"design":"orrery: 1\nname: [\n"})"),
+            "422 [yaml.syntax]");
+  EXPECT_EQ(refusal("POST", "/api/v1/jobs", R"({"kind":"search-layout","model":"none"})"),
+            "422 [search.unknown]");
 }
 
 }  // namespace

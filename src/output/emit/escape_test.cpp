@@ -1,12 +1,11 @@
-// Hostile text through every quoting, and the stamp and the manifest that carry it.
 #include "output/emit/escape.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "core/base/digest.h"
 #include "model/design_text/yaml_tree.h"
 #include "output/emit/stamp.h"
+#include "output/emit/yaml_writer.h"
 
 namespace orrery::emit {
 namespace {
@@ -43,7 +42,7 @@ bool is_one_printable_line(std::string_view text) {
          text.find("\xe2\x80\xa8") == std::string_view::npos;
 }
 
-TEST(Escape, NothingHostileOpensALine) {
+TEST(Escape, hostile_text_stays_on_one_line) {
   for (const std::string& text : hostile_pieces()) {
     EXPECT_TRUE(is_one_printable_line(comment_text(text))) << comment_text(text);
     EXPECT_TRUE(is_one_printable_line(yaml_string(text))) << yaml_string(text);
@@ -51,14 +50,14 @@ TEST(Escape, NothingHostileOpensALine) {
   }
 }
 
-TEST(Escape, CommentsAreShortAscii) {
+TEST(Escape, comments_are_ascii_and_cut) {
   EXPECT_EQ(comment_text("caf\xc3\xa9 \"x\""), "\"caf\\u00e9 \\\"x\\\"\"");
   EXPECT_EQ(comment_text(std::string(10'000, 'x'), 5), "\"xxxxx...\"");
   EXPECT_EQ(comment_text(std::string(5, 'x'), 5), "\"xxxxx\"");
 }
 
 // The reader of YAML gives back what went in, where that was UTF-8.
-TEST(Escape, YamlReadsBack) {
+TEST(Escape, a_yaml_string_reads_back) {
   for (const std::string& text : hostile_pieces()) {
     Diagnostics faults;
     const auto tree =
@@ -71,12 +70,12 @@ TEST(Escape, YamlReadsBack) {
   }
 }
 
-TEST(Escape, HclTemplatesLoseTheirMeaning) {
+TEST(Escape, hcl_templates_are_escaped) {
   EXPECT_EQ(hcl_string("${x} %{if} $5"), "\"$${x} %%{if} $5\"");
   EXPECT_EQ(hcl_string("a\"b\\\n"), "\"a\\\"b\\\\\\n\"");
 }
 
-TEST(Escape, ShellWords) {
+TEST(Escape, shell_words_are_quoted_if_needed) {
   EXPECT_EQ(shell_word("train-1/x.sh"), "train-1/x.sh");
   EXPECT_EQ(shell_word("a b"), "'a b'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
@@ -85,7 +84,7 @@ TEST(Escape, ShellWords) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
-TEST(Escape, NamesFitOrAreRefused) {
+TEST(Escape, bad_names_are_refused_with_a_valid_suggestion) {
   EXPECT_TRUE(is_name("train-1", NameRule::slurm));
   EXPECT_TRUE(is_name("Train_1.a", NameRule::slurm));
   EXPECT_FALSE(is_name("ALL", NameRule::slurm));
@@ -105,7 +104,7 @@ TEST(Escape, NamesFitOrAreRefused) {
   EXPECT_EQ(nearest_name("Team A (prod)", NameRule::dns_label), "team-a-prod");
 }
 
-TEST(Stamp, NamesTheDesignOnOneLine) {
+TEST(Escape, a_stamp_names_the_design_on_one_line) {
   const EmitSource source{.design = "a\nb", .version = "2", .digest = std::string(64, '0')};
   EXPECT_THAT(stamp(source, "#"),
               HasSubstr("# orrery-emit: design \"a\\nb\" version \"2\" digest"));
@@ -116,7 +115,7 @@ TEST(Stamp, NamesTheDesignOnOneLine) {
   }
 }
 
-TEST(Manifest, ReadsBackAndRefusesTheRest) {
+TEST(Escape, a_manifest_reads_back_and_refuses_other_text) {
   const Manifest manifest = {{"slurm", "a.conf", sha256_hex("x"), sha256_hex("d")},
                              {"grafana", "d/\"b\".json", sha256_hex("y"), sha256_hex("d")}};
   const auto back = read_manifest(write_manifest(manifest), "m");
@@ -128,6 +127,52 @@ TEST(Manifest, ReadsBackAndRefusesTheRest) {
                            "{\"orrery_emit\": 1}", "{\"orrery_emit\": 1, \"files\": [{}]}"}) {
     EXPECT_FALSE(read_manifest(text, "m").has_value()) << text;
   }
+}
+
+TEST(Escape, plain_shell_words_are_not_quoted) {
+  for (const char* plain : {"a", "Z", "0", "9x", "/x", "a_-./:,+@%=z"}) {
+    EXPECT_EQ(shell_word(plain), plain);
+  }
+  for (const char* other : {"=a", "~a", ".a", "_a", "a*", "a[b", "a`b", "a{b", "@a", "a;"}) {
+    EXPECT_EQ(shell_word(other), std::string("'") + other + "'");
+  }
+  EXPECT_EQ(shell_word("\x1f\x7f "), "$'\\037\\177 '");
+  EXPECT_EQ(shell_word(std::string("a\0b", 3)), "$'ab'");
+  EXPECT_EQ(shell_word("a\\b"), "'a\\b'");
+}
+
+TEST(Escape, names_follow_the_rules_of_their_system) {
+  const auto fits = [](const char* text) {
+    std::string rules;
+    if (is_name(text, NameRule::slurm)) rules += "s";
+    if (is_name(text, NameRule::dns_label)) rules += "d";
+    if (is_name(text, NameRule::hcl)) rules += "h";
+    return rules;
+  };
+  EXPECT_EQ(fits("a"), "sdh");
+  EXPECT_EQ(fits("z-0"), "sdh");
+  EXPECT_EQ(fits("9a"), "sd");
+  EXPECT_EQ(fits("0"), "sd");
+  EXPECT_EQ(fits("a-"), "sh");
+  EXPECT_EQ(fits("-a"), "");
+  EXPECT_EQ(fits("aZ"), "sh");
+  EXPECT_EQ(fits("A"), "sh");
+  EXPECT_EQ(fits("a_b"), "sh");
+  EXPECT_EQ(fits("_a"), "h");
+  EXPECT_EQ(fits("a.b"), "s");
+  EXPECT_EQ(fits("a b"), "");
+  EXPECT_EQ(fits("a{"), "");
+  EXPECT_EQ(fits("a`"), "");
+  EXPECT_EQ(fits("a@"), "");
+  EXPECT_EQ(fits("a["), "");
+  EXPECT_EQ(fits("a/"), "");
+  EXPECT_EQ(fits("a:"), "");
+  EXPECT_EQ(fits("default"), "dh");
+  EXPECT_EQ(fits("all"), "dh");
+  EXPECT_EQ(fits("NONE"), "h");
+  EXPECT_EQ(fits("Unlimited"), "h");
+  EXPECT_TRUE(is_name(std::string(63, 'a'), NameRule::slurm));
+  EXPECT_FALSE(is_name(std::string(64, 'a'), NameRule::slurm));
 }
 
 }  // namespace

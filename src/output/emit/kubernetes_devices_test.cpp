@@ -1,8 +1,6 @@
-// The devices, slices, storage and buckets of one design, each file whole.
 #include <gtest/gtest.h>
 
 #include "output/emit/kubernetes.h"
-#include "output/emit/kubernetes_parts.h"
 #include "output/emit/pods_fixture.h"
 
 namespace orrery::emit {
@@ -12,7 +10,7 @@ std::string device_file(std::string_view path, const KubernetesOptions& options 
   const auto r = reviewed_as_pods(read_text(kPodsDesign));
   const auto files = emit_kubernetes(*r->review, r->source, options);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
-  return files ? unstamped(text_of(*files, path)) : "";
+  return files ? directives(text_of(*files, path)) : "";
 }
 
 // 80 GB, of which the driver leaves 95 %, are 70.8 GiB.
@@ -145,7 +143,7 @@ spec:
             count: 1
 )";
 
-TEST(KubernetesText, DevicesOfEveryFleetAndTenant) {
+TEST(KubernetesDevices, every_tenant_can_claim_every_fleet) {
   EXPECT_EQ(device_file("devices.yaml"), kDeviceFile);
 }
 
@@ -195,13 +193,11 @@ migManager:
     default: all-disabled
 dcgmExporter:
   enabled: true
-  # The counters that the alert rules read: `orrery emit prometheus` writes the file,
-  # and a ConfigMap of this name carries it as dcgm-metrics.csv.
   config:
     name: orrery-dcgm-counters
 )";
 
-TEST(KubernetesText, SlicesForTheOperator) {
+TEST(KubernetesDevices, the_gpu_operator_cuts_the_slices) {
   EXPECT_EQ(device_file("mig.yaml"), kMigFile);
   EXPECT_EQ(device_file("gpu-operator-values.yaml"), kOperatorFile);
 }
@@ -261,7 +257,7 @@ volumeBindingMode: WaitForFirstConsumer
 allowVolumeExpansion: false
 )";
 
-TEST(KubernetesText, ClassesAndClaimsOfTheTiers) {
+TEST(KubernetesDevices, tiers_are_storage_classes_and_claims) {
   EXPECT_EQ(device_file("storage.yaml"), kStorageFile);
 }
 
@@ -271,7 +267,6 @@ apiVersion: objectstorage.k8s.io/v1alpha1
 kind: BucketClass
 metadata:
   name: shelf
-# The driver of your store; data of a run outlives the claim.
 driverName: objectstorage.example.com
 deletionPolicy: Retain
 ---
@@ -311,7 +306,6 @@ metadata:
   name: shelf-vision
 spec:
   accessModes: [ReadWriteMany]
-  # A bucket has no size; Kubernetes wants one.
   capacity:
     storage: "1Ti"
   storageClassName: ""
@@ -342,12 +336,35 @@ spec:
       storage: "1Ti"
 )";
 
-TEST(KubernetesText, BucketsAndVolumesOfATenant) {
+TEST(KubernetesDevices, every_tenant_has_its_bucket_and_volume) {
   const std::string buckets = device_file("buckets.yaml");
   EXPECT_EQ(buckets.substr(0, kBucketFile.size()), kBucketFile);
   const std::string volumes = device_file("object-volumes.yaml", {.object_store = "http://s-1:81"});
   EXPECT_EQ(volumes.substr(0, kVolumeFile.size()), kVolumeFile);
   EXPECT_NE(volumes.find("name: shelf-shared\n"), std::string::npos);
+}
+
+// By kind of tier and vendor; volumes without a provisioner cannot grow.
+TEST(KubernetesDevices, a_tier_is_provisioned_by_the_driver_of_its_kind) {
+  const auto made = [](design::TierKind kind, const std::string& provider) {
+    design::Design design = read_text(kPodsDesign);
+    design.storage[0].kind = kind;
+    design.storage[0].provider = provider;
+    const auto r = reviewed_as_pods(design);
+    const auto files = emit_kubernetes(*r->review, r->source);
+    if (!files) return to_text(files.error());
+    const std::string text = text_of(*files, "storage.yaml");
+    const std::size_t at = text.find("provisioner: ");
+    const std::size_t grows = text.find("allowVolumeExpansion: ", at) + 22;
+    return text.substr(at + 13, text.find('\n', at) - at - 13) + ' ' +
+           text.substr(grows, text.find('\n', grows) - grows);
+  };
+  using design::TierKind;
+  EXPECT_EQ(made(TierKind::nfs, ""), "nfs.csi.k8s.io true");
+  EXPECT_EQ(made(TierKind::nfs, "gcp"), "filestore.csi.storage.gke.io true");
+  EXPECT_EQ(made(TierKind::nfs, "elsewhere"), "nfs.csi.k8s.io true");
+  EXPECT_EQ(made(TierKind::parallel_fs, "azure"), "azurelustre.csi.azure.com true");
+  EXPECT_EQ(made(TierKind::parallel_fs, ""), "kubernetes.io/no-provisioner false");
 }
 
 }  // namespace

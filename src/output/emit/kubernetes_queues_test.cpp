@@ -1,12 +1,121 @@
-// The queues, labels, devices, claims and buckets of one design, each file whole.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "output/emit/kubernetes.h"
+#include "output/emit/kubernetes_fixture.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/pods_fixture.h"
+#include "output/emit/review_fixture.h"
 
 namespace orrery::emit {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string weights_with(std::vector<design::Quota> quotas) {
+  design::Design design = read_text(kPodsDesign);
+  design.scheduler.quotas = std::move(quotas);
+  const auto r = reviewed_as_pods(design);
+  const auto files = emit_kubernetes(*r->review, r->source);
+  if (!files) return to_text(files.error());
+  const std::string text = text_of(*files, "queues.yaml");
+  std::string out;
+  for (std::size_t at = 0; (at = text.find("kind: ClusterQueue\n", at)) != std::string::npos;
+       ++at) {
+    const std::size_t name = text.find("  name: ", at) + 8;
+    const std::size_t weight = text.find("weight: ", at) + 8;
+    out += text.substr(name, text.find('\n', name) - name) + ' ' +
+           text.substr(weight, text.find('\n', weight) - weight) + ' ';
+  }
+  return out;
+}
+
+std::string levels_of(const KubePlan& plan) {
+  const std::string text = queues_yaml(plan);
+  const std::size_t at = text.find("  levels:\n");
+  return at == std::string::npos ? "none" : text.substr(at, text.find("---", at) - at);
+}
+
+// Two pods over three units, one of them with a domain below it.
+KubePlan pods_by_hand(const ReviewedExample& r) {
+  KubePlan plan{.review = *r.review, .source = r.source};
+  plan.hosts = hosts_of(*r.review, HostsOf::kubernetes).value();
+  plan.hosts.fleets[0].digits = 3;
+  plan.hosts.tree = {{"domain-whole-1", {}, {{0, 1, 2}}}, {"su-2", {}, {{0, 3, 1}, {1, 1, 3}}},
+                     {"su-3", {}, {{2, 1, 2}}},           {"su-1", {"domain-whole-1"}, {}},
+                     {"pod-1", {"su-1", "su-2"}, {}},     {"pod-2", {"su-3"}, {}},
+                     {"core", {"pod-1", "pod-2"}, {}}};
+  plan.fleets.resize(4);
+  plan.tenants = {{"vision", 0.004}, {"shared", 0}};
+  plan.cohort = "all";
+  plan.topology = true;
+  return plan;
+}
+
+TEST(KubernetesQueues, nodes_are_labelled_with_unit_and_pod) {
+  const auto r = reviewed_as_pods(read_text(kPodsDesign));
+  const KubePlan plan = pods_by_hand(*r);
+  const auto lines = [](const char* range, const std::string& labels) {
+    return std::string("for n in $(seq -f ") + range +
+           "); do\n  kubectl label --overwrite node \"$n\" " + labels + "\ndone\n";
+  };
+  EXPECT_EQ(directives(label_script(plan)),
+            "#!/bin/bash\nset -eu\n\n" +
+                lines("'whole-%03g' 1 2",
+                      "fleet.orrery/name=whole fabric.orrery/unit=su-1 "
+                      "fabric.orrery/pod=pod-1") +
+                lines("'whole-%03g' 3 3",
+                      "fleet.orrery/name=whole fabric.orrery/unit=su-2 "
+                      "fabric.orrery/pod=pod-1") +
+                lines("'cut-%01g' 1 3",
+                      "fleet.orrery/name=cut fabric.orrery/unit=su-2 "
+                      "fabric.orrery/pod=pod-1 nvidia.com/mig.config=cut") +
+                lines("'red-%01g' 1 2",
+                      "fleet.orrery/name=red fabric.orrery/unit=su-3 "
+                      "fabric.orrery/pod=pod-2"));
+}
+
+TEST(KubernetesQueues, topology_levels_follow_the_fabric) {
+  const auto r = reviewed_as_pods(read_text(kPodsDesign));
+  KubePlan plan = pods_by_hand(*r);
+  EXPECT_EQ(levels_of(plan),
+            "  levels:\n    - nodeLabel: fabric.orrery/unit\n"
+            "    - nodeLabel: kubernetes.io/hostname\n");
+  plan.pods = true;
+  plan.domains = true;
+  EXPECT_EQ(levels_of(plan),
+            "  levels:\n    - nodeLabel: fabric.orrery/pod\n    - nodeLabel: fabric.orrery/unit\n"
+            "    - nodeLabel: nvidia.com/gpu.clique\n    - nodeLabel: kubernetes.io/hostname\n");
+  plan.topology = false;
+  EXPECT_EQ(levels_of(plan), "none");
+}
+
+// A share of 0.4 % and none at all weigh as one.
+TEST(KubernetesQueues, every_tenant_has_a_weight) {
+  const auto r = reviewed_as_pods(read_text(kPodsDesign));
+  KubePlan plan = pods_by_hand(*r);
+  const std::string text = queues_yaml(plan);
+  EXPECT_THAT(text, Not(HasSubstr("weight: \"0\"")));
+  EXPECT_THAT(text, HasSubstr("  fairSharing:\n    weight: \"1\"\n  resourceGroups:\n"
+                              "    - coveredResources: [cpu, memory]\n"));
+  plan.tenants[0].share = 0.0251;
+  EXPECT_THAT(queues_yaml(plan), HasSubstr("weight: \"3\"\n"));
+  design::Design design = read_text(kPodsDesign);
+  design.scheduler.fair_share = false;
+  const auto unfair = reviewed_as_pods(design);
+  EXPECT_THAT(queues_yaml(pods_by_hand(*unfair)), Not(HasSubstr("fairSharing")));
+}
+
+TEST(KubernetesQueues, weights_add_up_to_the_fleet) {
+  EXPECT_EQ(weights_with({}), R"(shared "100" )");
+  EXPECT_EQ(weights_with({{.tenant = "a", .share = 0.37}, {.tenant = "b", .accelerators = 20}}),
+            R"(a "37" b "25" shared "38" )");
+  EXPECT_EQ(weights_with({{.tenant = "a", .share = 0.75}, {.tenant = "b", .share = 0.5}}),
+            R"(a "75" b "50" shared "1" )");
+  EXPECT_EQ(weights_with({{.tenant = "shared", .share = 0.25}, {.tenant = "b", .share = 0.5}}),
+            R"(shared "25" b "50" )");
+}
 
 EmittedFiles pod_files(const ReviewedExample& r, const KubernetesOptions& options = {}) {
   const auto files = emit_kubernetes(*r.review, r.source, options);
@@ -15,7 +124,7 @@ EmittedFiles pod_files(const ReviewedExample& r, const KubernetesOptions& option
 }
 
 std::string pod_file(std::string_view path, const KubernetesOptions& options = {}) {
-  return unstamped(text_of(pod_files(*reviewed_as_pods(read_text(kPodsDesign)), options), path));
+  return directives(text_of(pod_files(*reviewed_as_pods(read_text(kPodsDesign)), options), path));
 }
 
 // The values behind `key`, in order.
@@ -90,21 +199,18 @@ kind: WorkloadPriorityClass
 metadata:
   name: priority-minus-3
 value: -3
-description: "of workloads with this priority in the design"
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
 metadata:
   name: priority-0
 value: 0
-description: "of workloads with this priority in the design"
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: WorkloadPriorityClass
 metadata:
   name: priority-7
 value: 7
-description: "of workloads with this priority in the design"
 ---
 apiVersion: v1
 kind: Namespace
@@ -197,7 +303,7 @@ spec:
   clusterQueue: vision
 )";
 
-TEST(KubernetesText, QueuesOfATenant) {
+TEST(KubernetesQueues, a_tenant_has_a_queue_with_its_quota) {
   const std::string text = pod_file("queues.yaml");
   EXPECT_EQ(
       text.substr(0, text.find("---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: sh")),
@@ -205,7 +311,7 @@ TEST(KubernetesText, QueuesOfATenant) {
 }
 
 // The other 85 %.
-TEST(KubernetesText, QuotasOfWhatIsShared) {
+TEST(KubernetesQueues, the_shared_queue_has_the_rest) {
   const std::string text = pod_file("queues.yaml");
   using Quotas = std::vector<std::string>;
   const Quotas all = all_after(text, "nominalQuota: ");
@@ -220,7 +326,6 @@ TEST(KubernetesText, QuotasOfWhatIsShared) {
 
 constexpr std::string_view kLabels =
     R"(#!/bin/bash
-# Tells Kubernetes where each node stands. For the operator to read and run.
 set -eu
 
 for n in $(seq -f 'whole-%01g' 1 4); do
@@ -247,7 +352,25 @@ for n in $(seq -f 'plain-%01g' 1 7); do
 done
 )";
 
-TEST(KubernetesText, LabelsOfTheNodes) { EXPECT_EQ(pod_file("label-nodes.sh"), kLabels); }
+TEST(KubernetesQueues, node_labels_are_set_by_a_script) {
+  EXPECT_EQ(pod_file("label-nodes.sh"), kLabels);
+}
+
+TEST(KubernetesQueues, queues_follow_the_scheduler) {
+  design::Design design = read_template("small-lab");
+  design.scheduler.backfill = design::Backfill::none;
+  design.scheduler.preemption = design::Preemption::requeue;
+  design.workloads[0].terms.priority = -3;
+  EXPECT_THAT(
+      text_of(kubernetes_of(*reviewed(design)), "queues.yaml"),
+      AllOf(HasSubstr("queueingStrategy: StrictFIFO\n"), HasSubstr("reclaimWithinCohort: Any\n"),
+            HasSubstr("name: priority-minus-3\n"), HasSubstr("value: -3\n")));
+  design.scheduler.backfill = design::Backfill::easy;
+  design.scheduler.preemption = design::Preemption::none;
+  EXPECT_THAT(text_of(kubernetes_of(*reviewed(design)), "queues.yaml"),
+              AllOf(HasSubstr("queueingStrategy: BestEffortFIFO\n"),
+                    HasSubstr("reclaimWithinCohort: Never\n")));
+}
 
 }  // namespace
 }  // namespace orrery::emit

@@ -1,7 +1,8 @@
 // For the tests that read whole files: a design whose every number differs, and the text of its
-// files without the stamp that all of them carry.
+// files without comments and stamps.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,21 +56,19 @@ inline std::unique_ptr<ReviewedExample> reviewed_as_pods(design::Design design) 
   return r;
 }
 
-inline void erase_all(std::string& text, std::string_view part) {
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos;) {
-    text.erase(at, part.size());
+// What the target system reads of a file: no comments, descriptions or stamps.
+inline std::string directives(std::string_view text) {
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const std::string_view line = rest.substr(0, end);
+    const std::string_view body = line.substr(std::min(line.find_first_not_of(' '), end - 1));
+    rest.remove_prefix(end);
+    const bool stamp = body.starts_with("orrery/emitted-from");
+    if (stamp) out.erase(out.rfind("  annotations:\n"));
+    if (!stamp && !body.starts_with("# ") && !body.starts_with("description")) out += line;
   }
-}
-
-// A file of `reviewed_as_pods` without what tells where it is from.
-inline std::string unstamped(std::string text) {
-  erase_all(text,
-            "# orrery-emit: design \"pods\" version \"3\" digest d1\n"
-            "# The next `orrery emit` finds hand edits and keeps them unless told otherwise.\n");
-  erase_all(text,
-            "  annotations:\n"
-            "    orrery/emitted-from: \"design \\\"pods\\\" version \\\"3\\\" digest d1\"\n");
-  return text;
+  return out;
 }
 
 }  // namespace orrery::emit

@@ -49,4 +49,15 @@ inline std::string text_of(const EmittedFiles& files, std::string_view path) {
   return "no file " + std::string(path);
 }
 
+// "CODE NAME" per diagnostic: the name that its message quotes, if any.
+inline std::string codes_of(const Diagnostics& all) {
+  std::string out;
+  for (const Diagnostic& d : all) {
+    const std::size_t at = d.what.find('"');
+    const std::size_t end = at == std::string::npos ? at : d.what.find('"', at + 1);
+    out += d.code + (end == std::string::npos ? "" : " " + d.what.substr(at, end + 1 - at)) + '\n';
+  }
+  return out;
+}
+
 }  // namespace orrery::emit

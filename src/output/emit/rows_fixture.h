@@ -1,4 +1,4 @@
-// For the tests that read whole Slurm files: a cluster whose every number differs.
+// For tests of Slurm files: a cluster whose every number differs, and one of three sites.
 #pragma once
 
 #include <memory>
@@ -79,10 +79,52 @@ inline std::unique_ptr<ReviewedExample> planned_rows() {
   return r;
 }
 
-inline EmittedFiles rows_files(const ReviewedExample& r, const SlurmOptions& options = {}) {
+inline EmittedFiles slurm_of(const ReviewedExample& r, const SlurmOptions& options = {}) {
   const auto files = emit_slurm(*r.review, r.source, options);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
   return files.value_or(EmittedFiles());
+}
+
+inline constexpr std::string_view kSitesDesign = R"(
+orrery: 1
+name: lands
+sites:
+  - { name: north, region: deu, power: 500 kW }
+  - { name: middle, region: deu }
+  - { name: south, region: deu, power: 300 kW }
+fleet:
+  - { name: ice, site: north, node: dgx-h100, count: 4 }
+  - { name: rock, site: middle, node: dgx-h100, count: 2 }
+  - { name: sand, site: south, node: dgx-h100, count: 6, spares: 1 }
+fabric: { compute: { topology: fat-tree, switch: qm9700 } }
+scheduler: { kind: slurm, power_aware: true }
+workloads:
+  - train: { name: cold, fleet: ice, nodes: 2, model: llama-3-8b, tokens: 20B, batch: 256 }
+  - train: { name: hard, fleet: rock, nodes: 2, model: llama-3-8b, tokens: 20B, batch: 256 }
+  - train: { name: warm, fleet: sand, nodes: 4, model: llama-3-8b, tokens: 20B, batch: 256 }
+)";
+
+// A node of `ice` rises from 1 to 9 kW, one of `sand` from 2 to 9.5.
+inline std::unique_ptr<ReviewedExample> planned_sites() {
+  auto r = reviewed_as_pods(read_text(kSitesDesign));
+  std::vector<review::SiteView>& sites = r->review->sites;
+  EXPECT_EQ(sites.size(), 3U);
+  for (review::SiteView& s : sites) {
+    s.pue.middle = 1.25;
+    s.fabric = kilowatts(3);
+    s.storage = kilowatts(0.5);
+  }
+  sites[0].fleets[0].node.idle = kilowatts(1);
+  sites[0].fleets[0].node.peak = kilowatts(9);
+  sites[2].fleets[0].node.idle = kilowatts(2);
+  sites[2].fleets[0].node.peak = kilowatts(9.5);
+  return r;
+}
+
+inline std::string line_with(const std::string& text, std::string_view start) {
+  const std::size_t at = text.find(start);
+  if (at == std::string::npos) return "none";
+  return text.substr(at, text.find('\n', at) - at);
 }
 
 }  // namespace orrery::emit

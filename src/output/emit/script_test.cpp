@@ -1,9 +1,6 @@
-// The places of a script, and what happens when it and its filler do not agree.
 #include "output/emit/script.h"
 
 #include <gmock/gmock.h>
-
-#include "output/emit/escape.h"
 
 namespace orrery::emit {
 namespace {
@@ -15,7 +12,7 @@ std::string faults_of(const Script& script) {
   return text ? "" : to_text(text.error());
 }
 
-TEST(Script, PlacesAreFilledAndTheRestStands) {
+TEST(Script, only_places_are_replaced) {
   Script script =
       Script::from_text("#@stamp@\n  #@rows@\nfor i in \"${a[@]}\"; do @what@@n@; done");
   script.stamp({.design = "d"})
@@ -28,28 +25,27 @@ TEST(Script, PlacesAreFilledAndTheRestStands) {
   EXPECT_TRUE(text->ends_with("\nx='a b'\ny\nfor i in \"${a[@]}\"; do echo-3; done")) << *text;
 }
 
-TEST(Script, NoLinesLeaveNothing) {
+TEST(Script, an_empty_list_of_lines_leaves_nothing) {
   EXPECT_EQ(Script::from_text("a\n#@rows@\nb\n").lines("rows", {}).text().value(), "a\nb\n");
   EXPECT_EQ(Script::from_text("(@w@)").words("w", {}).text().value(), "()");
 }
 
-TEST(Script, AValueOpensNoPlaceAndNoLine) {
+TEST(Script, a_value_opens_no_place_and_no_line) {
   EXPECT_EQ(Script::from_text("@a@ @b@").word("a", "@b@").number("b", 1).text().value(), "'@b@' 1");
   EXPECT_EQ(Script::from_text("# @a@\n").remark("a", "x\nrm y\r").text().value(), "# xrm y\n");
   EXPECT_EQ(Script::from_text("x=@a@").words("a", {"$(b)", "c'd"}).text().value(),
             "x='$(b)' 'c'\\''d'");
 }
 
-TEST(Script, ADisagreementIsAFault) {
-  EXPECT_THAT(faults_of(Script::from_text("x=@a@")), HasSubstr("the place 'a'"));
-  EXPECT_THAT(faults_of(Script::from_text("x").number("a", 1)), HasSubstr("no place 'a'"));
-  EXPECT_THAT(faults_of(Script::from_text("@a@").number("a", 1).number("a", 2)),
-              HasSubstr("filled twice"));
+TEST(Script, script_and_values_must_agree) {
+  EXPECT_THAT(faults_of(Script::from_text("x=@a@")), HasSubstr("'a'"));
+  EXPECT_THAT(faults_of(Script::from_text("x").number("a", 1)), HasSubstr("'a'"));
+  EXPECT_THAT(faults_of(Script::from_text("@a@").number("a", 1).number("a", 2)), HasSubstr("'a'"));
   // A value is no line, and lines are no value.
-  EXPECT_THAT(faults_of(Script::from_text("#@a@\n").number("a", 1)), HasSubstr("the place 'a'"));
-  EXPECT_THAT(faults_of(Script::from_text("x=@a@").lines("a", {})), HasSubstr("the place 'a'"));
+  EXPECT_THAT(faults_of(Script::from_text("#@a@\n").number("a", 1)), HasSubstr("'a'"));
+  EXPECT_THAT(faults_of(Script::from_text("x=@a@").lines("a", {})), HasSubstr("'a'"));
   EXPECT_THAT(faults_of(Script::from_text("#@a@\n").lines("a", {Script::from_text("@b@")})),
-              HasSubstr("the place 'b'"));
+              HasSubstr("'b'"));
   EXPECT_NE(faults_of(Script::from_file("emit/slurm/absent.sh")), "");
 }
 

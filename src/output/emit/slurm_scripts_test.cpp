@@ -1,10 +1,7 @@
-// The scripts of one Slurm cluster: tenants, reservations, health and what a run asks for.
 #include <gmock/gmock.h>
 
 #include "output/emit/rows_fixture.h"
-#include "output/emit/run_terms.h"
 #include "output/emit/slurm.h"
-#include "output/emit/slurm_parts.h"
 
 namespace orrery::emit {
 namespace {
@@ -30,7 +27,6 @@ constexpr std::string_view kSubmit =
 #SBATCH --switches=1
 #SBATCH --reservation=nights
 #SBATCH --licenses=site1_kw:33
-# Planned: 2.5 s a step, 2.55 d in all, 0.877 of the wall time useful.
 export ORRERY_LAYOUT='tp2 pp3 dp5'
 export ORRERY_STEP_S=2.5
 export ORRERY_CHECKPOINT_INTERVAL_S=101
@@ -40,8 +36,8 @@ export ORRERY_CHECKPOINT_TIER=files
 export ORRERY_CHECKPOINT_SAFE_TIER=files
 )";
 
-TEST(SlurmScripts, OfARun) {
-  const std::string text = unstamped(text_of(rows_files(*planned_rows()), "submit-words.sh"));
+TEST(SlurmScripts, a_submit_script_asks_for_what_was_planned) {
+  const std::string text = directives(text_of(slurm_of(*planned_rows()), "submit-words.sh"));
   EXPECT_EQ(text.substr(0, text.find("\nif [")), kSubmit);
   EXPECT_THAT(text, HasSubstr("\n\nsrun --kill-on-bad-exit=1 -- \"$@\" &\nranks=$!\n"));
 }
@@ -63,23 +59,17 @@ ensure account speech Description=speech Organization=speech
 run modify account speech set Fairshare=10 GrpTRES=gres/gpu=12
 )";
 
-TEST(SlurmScripts, OfTenants) {
-  const std::string text = text_of(rows_files(*planned_rows()), "accounting.sh");
+TEST(SlurmScripts, tenants_are_accounts_with_quotas) {
+  const std::string text = text_of(slurm_of(*planned_rows()), "accounting.sh");
   EXPECT_EQ(text.substr(text.find("ensure cluster")), kTenants);
 }
 
-std::string line_with(const std::string& text, std::string_view start) {
-  const std::size_t at = text.find(start);
-  if (at == std::string::npos) return "none";
-  return text.substr(at, text.find('\n', at) - at);
-}
-
 std::string line_asked(const std::unique_ptr<ReviewedExample>& r, std::string_view start) {
-  return line_with(text_of(rows_files(*r), "submit-words.sh"), start);
+  return line_with(text_of(slurm_of(*r), "submit-words.sh"), start);
 }
 
 // A week at the most, the partition's limit, ten minutes at the least; a save has half of it.
-TEST(SlurmScripts, TheWallTimeOfARun) {
+TEST(SlurmScripts, wall_time_has_a_margin_and_limits) {
   const auto r = planned_rows();
   review::TrainView& train = r->review->trains.front();
   const auto time = [&](Seconds run, Seconds save) {
@@ -96,7 +86,7 @@ TEST(SlurmScripts, TheWallTimeOfARun) {
   EXPECT_EQ(time(hours(500), seconds(65474)), "7-00:00:0065534");
 }
 
-TEST(SlurmScripts, APartitionsLimitIsTheRunsToo) {
+TEST(SlurmScripts, the_partition_limits_the_wall_time) {
   design::Design design = read_text(kRowsDesign);
   design.scheduler.partitions[0].time_limit = hours(7.5);
   const auto r = reviewed_as_pods(design);
@@ -107,7 +97,7 @@ TEST(SlurmScripts, APartitionsLimitIsTheRunsToo) {
 }
 
 // The partition is on the first unit, of four hosts.
-TEST(SlurmScripts, OneSwitchHoldsARunOfFour) {
+TEST(SlurmScripts, a_run_that_fits_a_unit_asks_for_one_switch) {
   const auto r = planned_rows();
   EXPECT_EQ(line_asked(r, "#SBATCH --switches"), "#SBATCH --switches=1");
   r->review->trains.front().hosts = 5;
@@ -116,11 +106,11 @@ TEST(SlurmScripts, OneSwitchHoldsARunOfFour) {
   EXPECT_EQ(line_asked(r, "#SBATCH --licenses"), "#SBATCH --licenses=site1_kw:41");
 }
 
-TEST(SlurmScripts, ARunThatShrinks) {
+TEST(SlurmScripts, an_elastic_run_asks_for_a_range_of_nodes) {
   const auto r = planned_rows();
   r->review->trains.front().elastic = jobs::ElasticPlan{.unit_hosts = 2, .units = 7, .least = 3};
   r->review->trains.front().hosts = 14;
-  const std::string text = text_of(rows_files(*r), "submit-words.sh");
+  const std::string text = text_of(slurm_of(*r), "submit-words.sh");
   EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=6-14\n"));
   EXPECT_THAT(text, HasSubstr("#SBATCH --requeue\n#SBATCH --no-kill\n#SBATCH --open-mode"));
   EXPECT_THAT(text, HasSubstr("export PET_NNODES=6:14\n"));
@@ -128,23 +118,23 @@ TEST(SlurmScripts, ARunThatShrinks) {
   EXPECT_THAT(line_asked(planned_rows(), "#SBATCH --no-kill"), "none");
 }
 
-TEST(SlurmScripts, PowerIsAskedForWhereTheSiteCountsIt) {
+TEST(SlurmScripts, power_licenses_need_a_site_limit) {
   design::Design design = read_text(kRowsDesign);
   design.scheduler.power_aware = false;
   EXPECT_EQ(line_asked(reviewed_as_pods(design), "#SBATCH --licenses"), "none");
-  EXPECT_THAT(text_of(rows_files(*reviewed_as_pods(design)), "slurm.conf"),
+  EXPECT_THAT(text_of(slurm_of(*reviewed_as_pods(design)), "slurm.conf"),
               Not(HasSubstr("Licenses")));
   design.scheduler.power_aware = true;
   design.sites[0].power.reset();
   EXPECT_EQ(line_asked(reviewed_as_pods(design), "#SBATCH --licenses"), "none");
-  EXPECT_THAT(text_of(rows_files(*reviewed_as_pods(design)), "slurm.conf"),
+  EXPECT_THAT(text_of(slurm_of(*reviewed_as_pods(design)), "slurm.conf"),
               Not(HasSubstr("Licenses")));
   const auto r = planned_rows();
   r->review->sites.front().pue.middle = 90;  // 10 kW of 33.35
-  EXPECT_EQ(line_with(text_of(rows_files(*r), "slurm.conf"), "Licenses="), "Licenses=site1_kw:0");
+  EXPECT_EQ(line_with(text_of(slurm_of(*r), "slurm.conf"), "Licenses="), "Licenses=site1_kw:0");
 }
 
-TEST(SlurmScripts, AGuestOfAReservationAsksForIt) {
+TEST(SlurmScripts, a_run_of_a_reserved_tenant_names_the_reservation) {
   design::Design design = read_text(kRowsDesign);
   const auto reservation = [&design] {
     return line_asked(reviewed_as_pods(design), "#SBATCH --reservation");
@@ -161,11 +151,11 @@ TEST(SlurmScripts, AGuestOfAReservationAsksForIt) {
   EXPECT_EQ(reservation(), "#SBATCH --reservation=other");
 }
 
-TEST(SlurmScripts, WindowsOfReservations) {
+TEST(SlurmScripts, reservations_have_their_window_and_nodes) {
   design::Design design = read_text(kRowsDesign);
   design::Reservation& r = design.scheduler.reservations[0];
   const auto made = [&design] {
-    const std::string text = text_of(rows_files(*reviewed_as_pods(design)), "reservations.sh");
+    const std::string text = text_of(slurm_of(*reviewed_as_pods(design)), "reservations.sh");
     return line_with(text, "make nights");
   };
   EXPECT_EQ(made(),
@@ -190,7 +180,7 @@ TEST(SlurmScripts, WindowsOfReservations) {
   EXPECT_THAT(made(), HasSubstr("Nodes=plain-8 "));
 }
 
-TEST(SlurmScripts, HealthOfEveryMaker) {
+TEST(SlurmScripts, health_checks_know_every_vendor) {
   const auto r = reviewed_as_pods(read_text(R"(
 orrery: 1
 name: pods
@@ -206,7 +196,7 @@ fleet:
 fabric: { compute: { topology: fat-tree, switch: sn5600 } }
 scheduler: { kind: slurm, topology: none, backfill: none }
 )"));
-  const EmittedFiles files = rows_files(*r);
+  const EmittedFiles files = slurm_of(*r);
   EXPECT_THAT(
       text_of(files, "health.sh"),
       HasSubstr("case \"$node\" in\n"
@@ -218,7 +208,7 @@ scheduler: { kind: slurm, topology: none, backfill: none }
                 "  gpus-[0-9]*) gpus=8 vendor=nvidia nvlink=1 devices=/dev/null ;;\n"
                 "  red-[0-9]*) gpus=8 vendor=amd nvlink=0 devices='/dev/dri/renderD*' ;;\n"
                 "  *) echo"));
-  EXPECT_EQ(unstamped(text_of(files, "gres.conf")),
+  EXPECT_EQ(directives(text_of(files, "gres.conf")),
             "NodeName=edge-[1-3] Name=gpu Type=l4 File=/dev/nvidia0\n"
             "NodeName=gold-[1-2] Name=gpu Type=gaudi3 File=/dev/accel/accel[0-7]\n"
             "NodeName=red-[1-2] Name=gpu Type=mi300x File=/dev/dri/renderD[128-135]\n"
@@ -227,37 +217,67 @@ scheduler: { kind: slurm, topology: none, backfill: none }
             "NodeName=gpus-[1-2] Name=gpu Type=h100-sxm File=/dev/nvidia[0-7]\n");
 }
 
-TEST(SlurmScripts, MountsAreWatchedWhereNodesShareThem) {
-  EXPECT_THAT(text_of(rows_files(*planned_rows()), "health.sh"),
+TEST(SlurmScripts, shared_mounts_are_health_checked) {
+  EXPECT_THAT(text_of(slurm_of(*planned_rows()), "health.sh"),
               HasSubstr("\nmounts=(/mnt/files /mnt/wide)\n"));
 }
 
-TEST(SlurmScripts, NamesThatSlurmDoesNotTake) {
+TEST(SlurmScripts, names_that_slurm_rejects_are_refused) {
   const auto refused = [](const auto& change) {
     design::Design design = read_text(kRowsDesign);
     change(design);
     const auto r = reviewed_as_pods(design);
     const auto files = emit_slurm(*r->review, r->source);
-    std::string out;
-    if (files) return out;
-    for (const Diagnostic& d : files.error()) out += d.what + '\n';
-    return out;
+    return files ? "" : codes_of(files.error());
   };
-  const std::string end = " cannot be written as a name there\n";
-  EXPECT_EQ(refused([](design::Design& d) { d.name = "A B"; }), "the cluster \"A B\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.name = "A B"; }), "emit.name \"A B\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.scheduler.quotas[1].tenant = "s/p"; }),
-            "the tenant \"s/p\"" + end);
+            "emit.name \"s/p\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.scheduler.reservations[0].name = "n n"; }),
-            "the reservation \"n n\"" + end);
+            "emit.name \"n n\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.scheduler.partitions[1].name = "a b"; }),
-            "the partition \"a b\"" + end);
-  EXPECT_EQ(refused([](design::Design& d) { d.storage[0].name = "f f"; }),
-            "the tier \"f f\"" + end);
+            "emit.name \"a b\"\n");
+  EXPECT_EQ(refused([](design::Design& d) { d.storage[0].name = "f f"; }), "emit.name \"f f\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.workloads[0].terms.name = "w w"; }),
-            "the workload \"w w\"" + end);
+            "emit.name \"w w\"\n");
   EXPECT_EQ(refused([](design::Design& d) { d.scheduler.qos = {{.name = "q q"}}; }),
-            "the QOS \"q q\"" + end);
-  EXPECT_EQ(refused([](design::Design& d) { d.fleet[0].name = "g_g"; }), "the fleet \"g_g\"" + end);
+            "emit.name \"q q\"\n");
+  EXPECT_EQ(refused([](design::Design& d) { d.fleet[0].name = "g_g"; }), "emit.name \"g_g\"\n");
+}
+
+// Two nodes rise by 16 kW, four by 30.
+TEST(SlurmScripts, a_run_asks_for_power_of_its_site) {
+  const EmittedFiles files = slurm_of(*planned_sites());
+  EXPECT_EQ(line_with(text_of(files, "submit-cold.sh"), "#SBATCH --licenses="),
+            "#SBATCH --licenses=site1_kw:16");
+  EXPECT_EQ(line_with(text_of(files, "submit-hard.sh"), "#SBATCH --licenses="), "none");
+  EXPECT_EQ(line_with(text_of(files, "submit-warm.sh"), "#SBATCH --licenses="),
+            "#SBATCH --licenses=site3_kw:30");
+}
+
+// A rack of gb200-nvl72 is 18 hosts, so two of four are the last 36 of 72.
+TEST(SlurmScripts, a_reservation_of_racks_names_their_hosts) {
+  design::Design design = read_text(R"(
+orrery: 1
+name: racks
+site: { region: deu }
+fleet:
+  - { name: rack, node: gb200-nvl72, count: 4 }
+fabric: { compute: { topology: fat-tree, switch: qm9700 } }
+scheduler:
+  kind: slurm
+  reservations:
+    - { name: firmware, nodes: 2, start: 1 h, duration: 30 min }
+)");
+  const auto made = [&design] {
+    return line_with(text_of(slurm_of(*reviewed_as_pods(design)), "reservations.sh"),
+                     "make firmware");
+  };
+  EXPECT_THAT(made(), HasSubstr("'Nodes=rack-[37-72]'"));
+  design.scheduler.reservations[0].nodes = 4;
+  EXPECT_THAT(made(), HasSubstr("'Nodes=rack-[01-72]'"));
+  design.scheduler.reservations[0].nodes.reset();
+  EXPECT_THAT(made(), HasSubstr("'Nodes=rack-[01-72]'"));
 }
 
 }  // namespace

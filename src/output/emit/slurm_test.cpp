@@ -1,10 +1,10 @@
-// The Slurm files of known designs, and what is refused before anything is written.
 #include "output/emit/slurm.h"
 
 #include <gmock/gmock.h>
 
 #include "output/emit/hosts.h"
 #include "output/emit/review_fixture.h"
+#include "output/emit/rows_fixture.h"
 #include "output/emit/slurm_parts.h"
 
 namespace orrery::emit {
@@ -14,20 +14,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-EmittedFiles slurm_of(const ReviewedExample& r, const SlurmOptions& options = {}) {
-  const auto files = emit_slurm(*r.review, r.source, options);
-  EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
-  return files.value_or(EmittedFiles());
-}
-
-std::string codes(const Diagnostics& all) {
-  std::string out;
-  for (const Diagnostic& d : all) out += d.code + ' ';
-  return out;
+TEST(Slurm, times_are_days_hours_and_minutes) {
+  EXPECT_EQ(slurm_time(Seconds(0)), "0-00:00:00");
+  EXPECT_EQ(slurm_time(seconds(60)), "0-00:01:00");
+  EXPECT_EQ(slurm_time(minutes(59.5)), "0-01:00:00");
+  EXPECT_EQ(slurm_time(hours(23) + minutes(59)), "0-23:59:00");
+  EXPECT_EQ(slurm_time(hours(24)), "1-00:00:00");
+  EXPECT_EQ(slurm_time(hours(24 * 17) + hours(3) + minutes(7)), "17-03:07:00");
 }
 
 // RA-11333: four scalable units of 32 nodes, here 127 with the last one a node short.
-TEST(EmitSlurm, ScalableUnitsAreTheLeaves) {
+TEST(Slurm, scalable_units_are_the_leaves) {
   const auto r = reviewed(read_template("superpod-h100"));
   const EmittedFiles files = slurm_of(*r);
   EXPECT_THAT(text_of(files, "topology.conf"),
@@ -41,42 +38,7 @@ TEST(EmitSlurm, ScalableUnitsAreTheLeaves) {
               HasSubstr("NodeName=train-[001-127] Name=gpu Type=h100-sxm File=/dev/nvidia[0-7]\n"));
 }
 
-// Backfill looks as far ahead as the longest job may run, a week at the least.
-TEST(EmitSlurm, TheWindowSeesTheLongestJobsEnd) {
-  design::Design design = read_template("superpod-h100");
-  const auto conf = [&design] { return text_of(slurm_of(*reviewed(design)), "slurm.conf"); };
-  EXPECT_THAT(conf(), HasSubstr("bf_window=10080,"));
-  design.scheduler.partitions = {
-      {.name = "long", .fleet = "train", .nodes = 64, .time_limit = hours(720)},
-      {.name = "day", .fleet = "train", .nodes = 63, .time_limit = hours(24)}};
-  EXPECT_THAT(conf(), HasSubstr("bf_window=43200,"));
-}
-
-TEST(EmitSlurm, PreemptionOpensASecondDoor) {
-  const auto r = reviewed(read_template("superpod-h100"));
-  const EmittedFiles files = slurm_of(*r);
-  EXPECT_THAT(text_of(files, "slurm.conf"),
-              AllOf(HasSubstr("PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"),
-                    HasSubstr("bf_job_part_count_reserve=1"), HasSubstr("SlurmdTimeout=45\n")));
-  EXPECT_THAT(text_of(files, "nodes.conf"),
-              HasSubstr("PartitionName=train-preemptible Nodes=train-[001-127] Default=NO"));
-}
-
-// slurmctld asks three times in it, so a dead node is found within 4/3 of it.
-TEST(EmitSlurm, TheTimeoutFitsWhatTheDesignAllowsForDetection) {
-  design::Design design = read_template("superpod-h100");
-  const auto conf = [&design] { return text_of(slurm_of(*reviewed(design)), "slurm.conf"); };
-  design.scheduler.recovery.detect = seconds(20);
-  EXPECT_THAT(conf(), HasSubstr("MessageTimeout=3\nSlurmdTimeout=15\n"));
-  design.scheduler.recovery.detect = seconds(1);
-  EXPECT_THAT(conf(), HasSubstr("SlurmdTimeout=5\n"));
-  design.scheduler.recovery.detect.reset();
-  EXPECT_THAT(conf(), HasSubstr("MessageTimeout=3\nSlurmdTimeout=5\n"));
-  design.scheduler.recovery.detect = seconds(60);
-  EXPECT_THAT(conf(), testing::Not(HasSubstr("MessageTimeout=")));
-}
-
-TEST(EmitSlurm, TheSubmitScriptCarriesThePlan) {
+TEST(Slurm, the_submit_script_carries_the_plan) {
   const auto r = reviewed(read_template("superpod-h100"));
   const std::string script = text_of(slurm_of(*r), "submit-pretrain.sh");
   ASSERT_TRUE(r->review->trains.front().checkpoint.has_value());
@@ -90,7 +52,7 @@ TEST(EmitSlurm, TheSubmitScriptCarriesThePlan) {
 }
 
 // 40 replicas of three hosts each, 36 of which are enough.
-TEST(EmitSlurm, ARunThatMayShrinkAsksForARangeAndLivesOnWithoutANode) {
+TEST(Slurm, an_elastic_run_survives_a_lost_node) {
   design::Design design = read_template("superpod-h100");
   auto& train = std::get<design::Train>(design.workloads.front().task);
   train.layout = design::Layout{.tp = 4, .pp = 6, .vp = 8, .dp = 40};
@@ -105,7 +67,7 @@ TEST(EmitSlurm, ARunThatMayShrinkAsksForARangeAndLivesOnWithoutANode) {
 }
 
 // Hosts of an NVL72 rack share a domain, which is the leaf below the unit.
-TEST(EmitSlurm, AnNvl72RackIsALeaf) {
+TEST(Slurm, an_nvl72_rack_is_a_leaf) {
   const auto r = reviewed(read_template("superpod-gb200"));
   const std::string tree = text_of(slurm_of(*r), "topology.conf");
   EXPECT_THAT(tree, HasSubstr("Switches=domain-"));
@@ -131,7 +93,7 @@ scheduler:
     - { name: short, fleet: n, nodes: 2, time_limit: 4 h }
 )";
 
-TEST(EmitSlurm, SparesStandByAndPartitionsLieApart) {
+TEST(Slurm, spares_are_drained_and_partitions_are_disjoint) {
   const auto r = reviewed(read_text(kSmall));
   const std::string nodes = text_of(slurm_of(*r), "nodes.conf");
   EXPECT_THAT(nodes, AllOf(HasSubstr("NodeName=n-[7-8] "), HasSubstr("State=DRAIN Reason=spare"),
@@ -141,8 +103,8 @@ TEST(EmitSlurm, SparesStandByAndPartitionsLieApart) {
                                      "MaxTime=0-04:00:00 DefaultTime=0-04:00:00")));
 }
 
-// Its nodes would be of no partition, and nobody could use them.
-TEST(EmitSlurm, AFleetThatNoPartitionDividesIsOneByItsName) {
+// Without a partition its nodes would be unusable.
+TEST(Slurm, a_fleet_without_partitions_is_one_partition) {
   design::Design design = read_text(kSmall);
   design.fleet.push_back(design.fleet.front());
   design.fleet.back().name = "other";
@@ -153,7 +115,7 @@ TEST(EmitSlurm, AFleetThatNoPartitionDividesIsOneByItsName) {
   EXPECT_THAT(nodes, testing::Not(HasSubstr("PartitionName=n ")));
 }
 
-TEST(EmitSlurm, QuotasGoToSlurmdbd) {
+TEST(Slurm, quotas_go_to_slurmdbd) {
   const auto r = reviewed(read_text(kSmall));
   const EmittedFiles files = slurm_of(*r);
   EXPECT_THAT(text_of(files, "accounting.sh"),
@@ -169,7 +131,7 @@ TEST(EmitSlurm, QuotasGoToSlurmdbd) {
 }
 
 // The last nodes in service, no spares; the words are those that a Slurm 22.05.8 took.
-TEST(EmitSlurm, ReservationsAreMadeByAScript) {
+TEST(Slurm, reservations_are_made_by_a_script) {
   design::Design design = read_text(kSmall);
   EXPECT_EQ(text_of(slurm_of(*reviewed(design)), "reservations.sh"), "no file reservations.sh");
   design.scheduler.reservations = {{.name = "firmware",
@@ -204,7 +166,7 @@ TEST(EmitSlurm, ReservationsAreMadeByAScript) {
   EXPECT_TRUE(submits());
 }
 
-TEST(EmitSlurm, AnObjectStoreThatStandsIsMountedBeforeEveryJob) {
+TEST(Slurm, a_given_object_store_is_mounted_by_the_prolog) {
   design::Design design = read_template("superpod-h100");
   design.storage.push_back(
       {.name = "shelf", .tier = design::Tier::warm, .kind = design::TierKind::object});
@@ -219,10 +181,10 @@ TEST(EmitSlurm, AnObjectStoreThatStandsIsMountedBeforeEveryJob) {
                     HasSubstr("mount_bucket shelf /mnt/shelf || exit 1\n")));
   const auto refused = emit_slurm(*r->review, r->source, {.object_store = "store-1;reboot"});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(codes(refused.error()), "emit.object-store ");
+  EXPECT_EQ(codes_of(refused.error()), "emit.object-store \"store-1;reboot\"\n");
 }
 
-TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
+TEST(Slurm, qos_go_to_slurmdbd_and_the_scripts) {
   auto design = read_template("superpod-h100");
   design.scheduler.preemption = design::Preemption::requeue;
   design.scheduler.qos = {{.name = "low", .priority = 1, .time_limit = hours(4)},
@@ -247,7 +209,7 @@ TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
 }
 
 // Slices are counted by profile; on real nodes nvml finds their device files.
-TEST(EmitSlurm, MigSlicesAreGpusOfTheirProfile) {
+TEST(Slurm, mig_slices_are_gpus_named_by_profile) {
   auto design = read_text(kSmall);
   design.fleet[0].mig = {{"1g.10gb", 3}, {"2g.20gb", 2}};
   const auto r = reviewed(design);
@@ -261,44 +223,41 @@ TEST(EmitSlurm, MigSlicesAreGpusOfTheirProfile) {
                     HasSubstr("Type=2g.20gb File=/tmp/t/gpu[24-39]\n")));
 }
 
-TEST(EmitSlurm, RefusesWhatCannotBeWritten) {
+TEST(Slurm, designs_that_cannot_be_written_are_refused) {
   auto design = read_text(kSmall);
   design.scheduler.partitions[1].name = "a b";
   const auto many = reviewed(design);
   const auto files = emit_slurm(*many->review, many->source);
   ASSERT_FALSE(files.has_value());
-  EXPECT_EQ(codes(files.error()), "emit.name ");
+  EXPECT_EQ(codes_of(files.error()), "emit.name \"a b\"\n");
   design.scheduler.partitions[1].name = "short";
   design.scheduler.kind = design::SchedulerKind::kubernetes;
   const auto other = reviewed(design);
-  EXPECT_EQ(codes(emit_slurm(*other->review, other->source).error()), "emit.scheduler ");
+  EXPECT_EQ(codes_of(emit_slurm(*other->review, other->source).error()), "emit.scheduler\n");
   const auto good = reviewed(read_text(kSmall));
-  EXPECT_EQ(codes(emit_slurm(*good->review, good->source, {.controller = "a b"}).error()),
-            "emit.option ");
+  EXPECT_EQ(codes_of(emit_slurm(*good->review, good->source, {.controller = "a b"}).error()),
+            "emit.option \"a b\"\n");
 }
 
 // What Slurm would only warn about.
-TEST(EmitSlurm, ATreeWithFaultsIsRefused) {
+TEST(Slurm, a_broken_tree_is_refused) {
   const auto r = reviewed(read_text(kSmall));
   const auto whole = hosts_of(*r->review, HostsOf::slurm);
   ASSERT_TRUE(whole.has_value());
-  EXPECT_TRUE(check_tree(*whole).empty());
-  Hosts twice = *whole;
-  twice.tree[1].hosts.push_back({0, 1, 1});
-  ASSERT_EQ(check_tree(twice).size(), 1U);
-  EXPECT_THAT(check_tree(twice).front().what, HasSubstr("host `n-1` is in the leaves"));
-  Hosts none = *whole;
-  none.tree[1].hosts.front().count -= 1;
-  EXPECT_THAT(check_tree(none).front().what, HasSubstr("is in no leaf"));
-  Hosts unknown = *whole;
-  unknown.tree[0].hosts.push_back({0, 99, 1});
-  EXPECT_THAT(check_tree(unknown).front().what, HasSubstr("names host 99"));
-  Hosts loose = *whole;
-  loose.tree.back().switches.pop_back();
-  EXPECT_THAT(check_tree(loose).front().what, HasSubstr("no switch reaches all hosts"));
+  EXPECT_THAT(check_tree(*whole), testing::IsEmpty());
+  const auto refusal = [&whole](const auto& change) {
+    Hosts hosts = *whole;
+    change(hosts);
+    const Diagnostics faults = check_tree(hosts);
+    return faults.empty() ? "" : faults.front().code;
+  };
+  EXPECT_EQ(refusal([](Hosts& h) { h.tree[1].hosts.push_back({0, 1, 1}); }), "emit.tree");
+  EXPECT_EQ(refusal([](Hosts& h) { h.tree[1].hosts.front().count -= 1; }), "emit.tree");
+  EXPECT_EQ(refusal([](Hosts& h) { h.tree[0].hosts.push_back({0, 99, 1}); }), "emit.tree");
+  EXPECT_EQ(refusal([](Hosts& h) { h.tree.back().switches.pop_back(); }), "emit.tree");
 }
 
-TEST(EmitSlurm, EveryFileIsStampedAndTheSameTwice) {
+TEST(Slurm, files_are_stamped_and_deterministic) {
   const auto r = reviewed(read_template("small-lab"));
   const EmittedFiles files = slurm_of(*r);
   EXPECT_EQ(files, slurm_of(*r));
@@ -310,17 +269,17 @@ TEST(EmitSlurm, EveryFileIsStampedAndTheSameTwice) {
 }
 
 // The fleets of the other scheduler stay out.
-TEST(EmitSlurm, AMixedDesignGivesSlurmItsOwnFleets) {
+TEST(Slurm, a_mixed_design_gives_slurm_its_fleets_only) {
   const auto r = reviewed(read_template("small-lab"));
   EXPECT_THAT(text_of(slurm_of(*r), "nodes.conf"), Not(HasSubstr("slices-")));
 }
 
-TEST(EmitSlurm, TimesRoundUp) {
+TEST(Slurm, times_round_up) {
   EXPECT_EQ(slurm_time(hours(28.5)), "1-04:30:00");
   EXPECT_EQ(slurm_time(seconds(61)), "0-00:02:00");
 }
 
-TEST(Hostlists, FoldRanges) {
+TEST(Slurm, hostlists_fold_ranges) {
   const auto r = reviewed(read_template("superpod-h100"));
   const auto hosts = hosts_of(*r->review, HostsOf::all);
   ASSERT_TRUE(hosts.has_value());

@@ -1,4 +1,4 @@
-// Terraform of rented fleets, parsed back by a small reader of HCL that also knows the layout of
+// Terraform files, parsed back by a small reader of HCL that also checks the layout of
 // `terraform fmt`.
 #include "output/emit/terraform.h"
 
@@ -9,12 +9,20 @@
 #include <optional>
 
 #include "core/base/text.h"
+#include "output/emit/pods_fixture.h"
 #include "output/emit/review_fixture.h"
 
 namespace orrery::emit {
 namespace {
 
 using testing::HasSubstr;
+
+Diagnostic first_refusal(const std::string& fleet) {
+  const auto r = reviewed_as_pods(
+      read_text("orrery: 1\nname: pods\nsite: { region: deu }\nfleet: [" + fleet + "]\n"));
+  const auto files = emit_terraform(*r->review, r->source);
+  return files ? Diagnostic{.what = "written"} : files.error().front();
+}
 
 // A block with its labels, arguments (as text) and blocks.
 struct Block {
@@ -149,7 +157,7 @@ EmittedFiles terraform_of(const std::string& text) {
   return files.value_or(EmittedFiles());
 }
 
-TEST(EmitTerraform, EveryFileParsesAndIsFormatted) {
+TEST(Terraform, every_file_parses_and_is_formatted) {
   for (const char* provider : {"aws", "gcp", "azure"}) {
     for (const char* contract : {"on-demand", "reserved", "spot"}) {
       const EmittedFiles files = terraform_of(design_text(provider, contract));
@@ -161,7 +169,7 @@ TEST(EmitTerraform, EveryFileParsesAndIsFormatted) {
   }
 }
 
-TEST(EmitTerraform, AwsSpot) {
+TEST(Terraform, aws_spot_is_a_launch_template_option) {
   const EmittedFiles files = terraform_of(design_text("aws", "spot"));
   const Block fleet = parsed(files, "fleet-train.tf");
   const Block* instance = fleet.find("resource aws_instance train");
@@ -175,7 +183,7 @@ TEST(EmitTerraform, AwsSpot) {
 }
 
 // A block of capacity is bought at aws, and is no spot.
-TEST(EmitTerraform, AwsCapacityBlocksAreAMarketOfTheirOwn) {
+TEST(Terraform, aws_capacity_blocks_are_a_market_type) {
   const EmittedFiles files = terraform_of(design_text("aws-capacity-block", "reserved"));
   const Block fleet = parsed(files, "fleet-train.tf");
   const Block* launch = fleet.find("resource aws_launch_template train");
@@ -188,8 +196,8 @@ TEST(EmitTerraform, AwsCapacityBlocksAreAMarketOfTheirOwn) {
             nullptr);
 }
 
-// The region of a provider is that of a fleet rented there, wherever another's stands.
-TEST(EmitTerraform, ARegionIsOfTheProvidersOwnFleet) {
+// The region of a provider is that of the fleet rented there.
+TEST(Terraform, a_provider_gets_the_region_of_its_own_fleet) {
   const EmittedFiles files = terraform_of(
       "orrery: 1\nname: two\nsites:\n  - { name: a, region: gcp-us-east4 }\n"
       "  - { name: b, region: gcp-us-central1 }\nfleet:\n"
@@ -202,7 +210,7 @@ TEST(EmitTerraform, ARegionIsOfTheProvidersOwnFleet) {
   EXPECT_EQ(variables.find("variable gcp_region")->arguments.at("default"), "\"us-central1\"");
 }
 
-TEST(EmitTerraform, GcpTakesTheSitesRegion) {
+TEST(Terraform, gcp_gets_the_region_of_the_site) {
   const EmittedFiles files = terraform_of(design_text("gcp", "reserved"));
   const Block variables = parsed(files, "variables.tf");
   ASSERT_NE(variables.find("variable gcp_region"), nullptr);
@@ -215,7 +223,7 @@ TEST(EmitTerraform, GcpTakesTheSitesRegion) {
 }
 
 // The rental template itself.
-TEST(EmitTerraform, MachinesOfCoreWeaveAreAPoolOfNodes) {
+TEST(Terraform, coreweave_machines_are_a_node_pool) {
   const auto r = reviewed(read_template("cloud-rental"));
   const auto files = emit_terraform(*r->review, r->source);
   ASSERT_TRUE(files) << to_text(files.error());
@@ -227,7 +235,7 @@ TEST(EmitTerraform, MachinesOfCoreWeaveAreAPoolOfNodes) {
   EXPECT_THAT(text_of(*files, "variables.tf"), testing::HasSubstr("coreweave_kubeconfig"));
 }
 
-TEST(EmitTerraform, RefusesWhatNobodyRents) {
+TEST(Terraform, unknown_rentals_are_refused) {
   const auto code = [](const std::string& text) {
     const auto r = reviewed(read_text(text));
     const auto files = emit_terraform(*r->review, r->source);
@@ -240,13 +248,29 @@ TEST(EmitTerraform, RefusesWhatNobodyRents) {
             "emit.nothing-rented");
 }
 
-TEST(HclReader, RefusesWhatIsNotFormatted) {
+TEST(Terraform, the_reader_of_these_tests_sees_bad_formatting) {
   const auto reads = [](std::string_view text) { return Reader(text).run().has_value(); };
   EXPECT_TRUE(reads("a {\n  b   = 1\n  cde = \"x\"\n}\n"));
   EXPECT_FALSE(reads("a {\n  b = 1\n  cde = \"x\"\n}\n"));
   EXPECT_FALSE(reads("a {\n b = 1\n}\n"));
   EXPECT_FALSE(reads("a {\n  b = \"x\n}\n"));
   EXPECT_FALSE(reads("a {\n  b = 1\n"));
+}
+
+TEST(Terraform, refusals_have_code_and_place) {
+  const Diagnostic who =
+      first_refusal("{ name: a, node: dgx-h100, count: 1, rent: { provider: lambda } }");
+  EXPECT_EQ(who.code, "emit.provider");
+  EXPECT_EQ(who.place.line, 4);
+  const Diagnostic what =
+      first_refusal("{ name: a, node: dgx-b300, count: 1, rent: { provider: coreweave } }");
+  EXPECT_EQ(what.code, "emit.instance");
+  EXPECT_THAT(what.why, HasSubstr("8 x h100-sxm"));
+  const Diagnostic owned = first_refusal("{ name: a, node: dgx-h100, count: 1 }");
+  EXPECT_EQ(owned.code, "emit.nothing-rented");
+  const Diagnostic name =
+      first_refusal("{ name: 9a, node: dgx-h100, count: 1, rent: { provider: aws } }");
+  EXPECT_EQ(name.code, "emit.name");
 }
 
 }  // namespace

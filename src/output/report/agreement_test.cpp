@@ -1,5 +1,3 @@
-// A run beside the review of its design: every goal has one answer, figures that are apart are
-// named, and both print one shape.
 #include "output/report/agreement.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +10,8 @@
 namespace orrery::report {
 namespace {
 
-using figures::FigureId;
 using Json = nlohmann::json;
+using figures::FigureId;
 
 figures::Figure agreed(FigureId kind, double value, double low, double high) {
   return {.kind = kind, .estimate = {.value = value, .low = low, .high = high}};
@@ -52,8 +50,8 @@ Both both() {
   return b;
 }
 
-// Of figures that overlap or nearly touch, and of other services, nothing is said.
-TEST(Agreement, figures_that_are_apart_are_named_with_the_reason) {
+// Overlapping figures and other services are not listed.
+TEST(Agreement, differing_figures_have_a_reason) {
   const Both b = both();
   const auto all = differences(b.review, b.run);
   ASSERT_EQ(all.size(), 1U);
@@ -63,7 +61,7 @@ TEST(Agreement, figures_that_are_apart_are_named_with_the_reason) {
   EXPECT_FALSE(all[0].because.empty());
 }
 
-TEST(Agreement, a_goal_that_a_run_cannot_know_has_the_answer_of_the_review) {
+TEST(Agreement, a_goal_unknown_to_a_run_has_the_answer_of_the_review) {
   const Both b = both();
   const Json j = Json::parse(json_of(b.run, b.review));
   ASSERT_EQ(j["goals"].size(), 3U);

@@ -1,17 +1,26 @@
 #include "output/report/comparison_report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 #include "core/base/csv.h"
-#include "output/report/tornado_svg.h"
 #include "output/report/view_fixture.h"
 
 namespace orrery::report {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::HasSubstr;
-using testing::Not;
+
+TEST(ComparisonReport, two_to_eight_designs_are_compared) {
+  for (const std::size_t count : {0U, 1U, 9U}) {
+    const auto none = compare_designs(std::vector<NamedDesign>(count), machine::Models{});
+    ASSERT_FALSE(none) << count;
+    EXPECT_EQ(none.error().front().code, "compare.count");
+  }
+}
 
 const Comparison& compared_samples() {
   static const auto* all =
@@ -33,17 +42,17 @@ ComparedFigure compared_figure(std::vector<std::optional<Estimate>> values) {
 
 Estimate plain_estimate(double value) { return {.value = value, .low = value, .high = value}; }
 
-TEST(comparison_report, a_figure_differs_where_it_is_shown_otherwise_or_missing) {
+TEST(ComparisonReport, a_figure_differs_if_shown_differently_or_missing) {
   const Estimate one = plain_estimate(1);
   EXPECT_FALSE(compared_figure({one, one}).differs());
-  EXPECT_FALSE(compared_figure({one, plain_estimate(1.0001)}).differs()) << "both are 1 USD";
+  EXPECT_FALSE(compared_figure({one, plain_estimate(1.0001)}).differs());
   EXPECT_TRUE(compared_figure({one, plain_estimate(2)}).differs());
   EXPECT_TRUE(compared_figure({one, std::nullopt}).differs());
   EXPECT_TRUE(compared_figure({std::nullopt, std::nullopt, one}).differs());
 }
 
 // The same work in both, or the figures are of different things and the view says so.
-TEST(comparison_report, a_design_can_be_given_the_first_ones_work) {
+TEST(ComparisonReport, a_design_can_run_the_workload_of_the_first) {
   const design::Design h100 = template_design("superpod-h100");
   const design::Design h200 = template_design("superpod-h200");
   EXPECT_TRUE(does_same_work(h100, h100));
@@ -54,7 +63,7 @@ TEST(comparison_report, a_design_can_be_given_the_first_ones_work) {
   EXPECT_EQ(changed->fleet, h200.fleet);
 }
 
-TEST(comparison_report, a_change_is_against_the_first_design) {
+TEST(ComparisonReport, changes_are_against_the_first_design) {
   const ComparedFigure f =
       compared_figure({plain_estimate(100), plain_estimate(103.4), plain_estimate(50),
                        plain_estimate(100.01), std::nullopt});
@@ -66,36 +75,13 @@ TEST(comparison_report, a_change_is_against_the_first_design) {
   EXPECT_EQ(compared_figure({plain_estimate(0), plain_estimate(1)}).change(1), "");
 }
 
-TEST(comparison_report, differences_have_their_sign_and_ratios_are_in_points) {
+TEST(ComparisonReport, differences_have_a_sign_and_ratios_are_in_points) {
   EXPECT_EQ(signed_text(1e6, figures::Unit::usd_per_year), "+1 MUSD/y");
   EXPECT_EQ(signed_text(-0.01, figures::Unit::ratio), "−1 pp");
   EXPECT_EQ(signed_text(0, figures::Unit::usd_per_hour), "±0 USD/h");
 }
 
-TEST(comparison_report, markdown_has_the_summary_what_did_it_and_what_differs) {
-  const Comparison& c = compared_samples();
-  const std::string text = to_markdown(document_of(c));
-  EXPECT_THAT(text, HasSubstr("|  | a\\|b | &lt;c>, \"d\" |\n| --- | ---: | ---: |\n"));
-  EXPECT_THAT(text, HasSubstr("| verdict | passes | passes |"));
-  EXPECT_THAT(text,
-              HasSubstr("## &lt;c>, \"d\" against a|b\n\n" + c.differences[0].verdict + "\n"));
-  EXPECT_THAT(text, HasSubstr("| fleet | −"));
-  EXPECT_THAT(text, HasSubstr("## Figures that differ"));
-  EXPECT_THAT(text, HasSubstr(" | – |")) << "a figure that one of them does not have";
-  EXPECT_THAT(text, Not(HasSubstr("Cost of")));
-}
-
-TEST(comparison_report, designs_that_say_the_same_have_no_table_of_differences) {
-  const std::vector<NamedDesign> twins = {{"a", template_design("single-node")},
-                                          {"b", template_design("single-node")}};
-  const auto c = compare_designs(twins, machine::known());
-  const std::string text = to_markdown(document_of(c.value()));
-  EXPECT_THAT(text, HasSubstr("The designs say the same."));
-  EXPECT_THAT(text, Not(HasSubstr("changed section")));
-  EXPECT_THAT(text, Not(HasSubstr("Figures that differ")));
-}
-
-TEST(comparison_report, csv_has_a_cell_for_every_value_of_every_design) {
+TEST(ComparisonReport, csv_has_every_value_of_every_design) {
   const Comparison& c = compared_samples();
   const auto table = CsvTable::parse(csv_of(c), "comparison.csv");
   ASSERT_TRUE(table.has_value());
@@ -110,46 +96,29 @@ TEST(comparison_report, csv_has_a_cell_for_every_value_of_every_design) {
   }
 }
 
-TEST(comparison_report, html_stands_alone_and_has_drawings_and_cost_trees) {
-  const std::string html = to_html(document_of(compared_samples(), {.whole = true}));
-  EXPECT_THAT(html, HasSubstr("<h2>Cost of &lt;c&gt;, &quot;d&quot;</h2>"));
-  EXPECT_THAT(html, HasSubstr("<svg xmlns="));
-  EXPECT_THAT(html, HasSubstr(" *</td>")) << "what is assumed is starred";
-  for (const char* outside : {"src=", "href=", "<script"})
-    EXPECT_THAT(html, Not(HasSubstr(outside)));
+// The same work on other machines is the same work; where there are fewer nodes it takes what there
+// are.
+TEST(ComparisonReport, equal_workloads_are_comparable) {
+  const design::Design d = design_of(kTwoRuns);
+  design::Design moved = d;
+  moved.fleet[0].name = "other";
+  for (design::Workload& w : moved.workloads) w.terms.fleet = "other";
+  moved.workloads[0].terms.nodes = 5;
+  EXPECT_TRUE(does_same_work(d, moved));
+  design::Design few = moved;
+  few.fleet[0].count = 10;
+  few.workloads.clear();
+  const auto given = with_work_of(d, few, machine::known().catalog());
+  ASSERT_TRUE(given);
+  ASSERT_EQ(given->workloads.size(), 2U);
+  EXPECT_EQ(given->workloads[0].terms.nodes, 4);
+  EXPECT_FALSE(given->workloads[1].terms.nodes);
 }
 
-// The bars of the text, as numbers: x and width of each.
-std::vector<std::pair<double, double>> bars_in(const std::string& svg) {
-  std::vector<std::pair<double, double>> found;
-  for (std::size_t at = svg.find("<rect x=\""); at != std::string::npos;
-       at = svg.find("<rect x=\"", at + 1)) {
-    const double x = std::stod(svg.substr(at + 9));
-    found.emplace_back(x, std::stod(svg.substr(svg.find("width=\"", at) + 7)));
-  }
-  return found;
-}
-
-TEST(tornado_svg, bars_meet_at_the_answer_and_the_widest_fills_the_scale) {
-  const cost::Tornado t{.value = 3,
-                        .bars = {{.name = "power & <price>", .at_low = 2, .at_high = 6, .span = 4},
-                                 {.name = "staff", .at_low = 3.5, .at_high = 2.5, .span = 1}}};
-  const std::string svg = tornado_svg(t, figures::Unit::usd_per_hour);
-  EXPECT_THAT(svg, HasSubstr("power &amp; &lt;price&gt;"));
-  EXPECT_THAT(svg, HasSubstr(">3 USD/h</text>"));
-  const auto bars = bars_in(svg);
-  ASSERT_EQ(bars.size(), 4U);
-  const double middle = bars[1].first;  // where the first input's upper half begins
-  EXPECT_NEAR(bars[0].first + bars[0].second, middle, 0.11);
-  EXPECT_NEAR(bars[2].first, middle, 0.11) << "low input, high answer";
-  EXPECT_NEAR(bars[3].first + bars[3].second, middle, 0.11);
-  EXPECT_NEAR(bars[1].second / bars[0].second, 3, 0.01) << "in proportion";
-}
-
-TEST(tornado_svg, a_tornado_without_bars_is_still_a_drawing) {
-  const std::string svg = tornado_svg({.value = 2}, figures::Unit::usd_per_hour);
-  EXPECT_THAT(svg, HasSubstr("2 USD/h"));
-  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+TEST(ComparisonReport, signs_are_plus_minus_or_none) {
+  EXPECT_EQ(signed_text(0.0123, figures::Unit::ratio), "+1.23 pp");
+  EXPECT_EQ(signed_text(-2, figures::Unit::usd_per_hour), "−2 USD/h");
+  EXPECT_EQ(signed_text(0, figures::Unit::ratio), "±0 pp");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct BlockLines {
     for (const std::string& item : b.items) lines.push_back("- " + item);
     if (b.items.empty()) lines.push_back("- nothing");
   }
-  // Columns as L and R, then the head and the rows; a tone stands before its row.
+  // Columns as L and R, then the header and the rows, each after its tone.
   void operator()(const Table& t) {
     std::string sides = "t ";
     for (const bool right : t.flush_right) sides += right ? 'R' : 'L';

@@ -1,8 +1,6 @@
-// The reference of figures is current, and one figure is explained in a sentence.
 #include "output/report/reference_report.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -10,19 +8,20 @@
 #include <nlohmann/json.hpp>
 
 #include "model/figures/goals.h"
+#include "output/report/page_fixture.h"
 
 namespace orrery::report {
 namespace {
 
 using testing::HasSubstr;
 
-// UPDATE_GOLDEN=1 writes the file anew.
+// UPDATE_GOLDEN=1 rewrites the file.
 void expect_current(const std::string& path, const std::string& text) {
   const std::string full = std::string(ORRERY_SOURCE_DIR) + "/" + path;
   if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(full, std::ios::binary) << text;
   std::ifstream in(full, std::ios::binary);
   const std::string there{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_EQ(there, text) << path << " is not current: UPDATE_GOLDEN=1 writes it";
+  EXPECT_EQ(there, text) << path;
 }
 
 TEST(ReferenceReport, the_page_of_figures_is_current) {
@@ -34,7 +33,7 @@ TEST(ReferenceReport, the_page_of_assumptions_is_current) {
                  to_markdown(document_of(std::span(figures::kAssumptions))));
 }
 
-// A number that nobody can source has no place in the table.
+// Every assumption has a source.
 TEST(ReferenceReport, every_assumption_has_a_source_and_a_range) {
   for (const figures::Assumption& a : figures::kAssumptions) {
     const std::string kind(a.source.substr(0, a.source.find(':')));
@@ -57,7 +56,7 @@ TEST(ReferenceReport, every_figure_and_goal_is_on_the_page) {
   }
 }
 
-TEST(ReferenceReport, a_figure_says_what_it_is_of) {
+TEST(ReferenceReport, every_figure_has_a_meaning) {
   const auto& kind = kind_of(figures::FigureId::draw_nameplate);
   EXPECT_THAT(to_markdown(document_of(kind)), HasSubstr(std::string(kind.definition)));
   const auto j = nlohmann::json::parse(figure_reference_json(std::span(&kind, 1)));

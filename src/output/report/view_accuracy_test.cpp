@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "output/report/view_fixture.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
@@ -49,15 +50,53 @@ TEST_P(AccuracyOf, totals_are_those_of_the_points) {
   EXPECT_NEAR(share_within("median_ape_ratio"), 0.5, 1.0 / counted + 0.01);
   EXPECT_FALSE(s["worst"].empty());
 }
+
 INSTANTIATE_TEST_SUITE_P(kinds, AccuracyOf, testing::Values("collectives", "storage", "steps"));
 
-TEST(view_accuracy, every_kind_has_rows_in_the_binary) {
+TEST(ViewAccuracy, every_kind_has_embedded_rows) {
   const Json v = Json::parse(accuracy_kinds_json(*machine::known().knowledge));
   EXPECT_EQ(v["kinds"].size(), 4U);
   for (const Json& k : v["kinds"]) EXPECT_GT(k["rows"], 10) << k;
   const auto r = accuracy_view_json("weather", machine::known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "accuracy.unknown");
+}
+
+TEST(ViewAccuracy, every_measured_row_is_a_point) {
+  const Json v = Json::parse(text_of(accuracy_view_json("storage", machine::known())));
+  EXPECT_EQ(v["schema_version"], 1);
+  EXPECT_EQ(v["kind"], "accuracy");
+  EXPECT_EQ(v["name"], "storage");
+  ASSERT_FALSE(v["series"].empty());
+  EXPECT_FALSE(v["series"][0]["points"].empty());
+  for (const Json& s : v["skipped"]) {
+    EXPECT_FALSE(s["id"].get<std::string>().empty());
+    EXPECT_FALSE(s["reason"].get<std::string>().empty());
+  }
+}
+
+TEST(ViewAccuracy, json_fields_of_accuracy) {
+  const auto none = accuracy_view_json(std::string(50, 'x'), machine::known());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error()[0].code, "accuracy.unknown");
+  const Json v = Json::parse(text_of(accuracy_view_json("steps", machine::known())));
+  EXPECT_EQ(fields_of(v), "kind name preface rows schema_version series skipped");
+  EXPECT_EQ(v["kind"], "accuracy");
+  EXPECT_EQ(v["name"], "steps");
+  ASSERT_EQ(v["series"].size(), 2U);
+  const Json& s = v["series"][0];
+  EXPECT_EQ(fields_of(s), "groups name points totals unit worst");
+  EXPECT_EQ(s["name"], "seconds");
+  EXPECT_EQ(s["unit"], "seconds");
+  ASSERT_FALSE(s["points"].empty());
+  EXPECT_EQ(fields_of(s["points"][0]),
+            "ape_ratio counts covered groups high id low measured note predicted");
+  EXPECT_EQ(fields_of(s["groups"][0]), "name summary");
+  EXPECT_EQ(fields_of(s["totals"]), fields_of(s["groups"][0]["summary"]));
+  const Json kinds = Json::parse(accuracy_kinds_json(*machine::known().knowledge));
+  EXPECT_EQ(fields_of(kinds), "kind kinds schema_version");
+  EXPECT_EQ(fields_of(kinds["kinds"][0]), "label name rows");
+  EXPECT_EQ(kinds["kind"], "accuracy-kinds");
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
-// The catalog as JSON: numbers as numbers, what is not stated as null, and names that are not
-// there.
 #include "output/report/view_catalog.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -21,7 +18,7 @@ std::string code_of(std::string_view table, std::string_view id) {
   return json ? "" : json.error().front().code;
 }
 
-TEST(ViewCatalog, every_table_of_the_list_has_as_many_rows_as_it_says) {
+TEST(ViewCatalog, row_counts_of_the_list_are_right) {
   const auto all = CatalogJson::parse(catalog_view_json(shipped(), "", "").value());
   ASSERT_GT(all["tables"].size(), 10u);
   for (const CatalogJson& table : all["tables"]) {
@@ -32,19 +29,19 @@ TEST(ViewCatalog, every_table_of_the_list_has_as_many_rows_as_it_says) {
   }
 }
 
-TEST(ViewCatalog, a_row_is_found_by_id_or_alias_and_its_numbers_are_numbers) {
+TEST(ViewCatalog, a_row_is_found_by_id_or_alias) {
   const auto one = CatalogJson::parse(catalog_view_json(shipped(), "nodes", "dgx-h100").value());
   ASSERT_EQ(one["rows"].size(), 1u);
   EXPECT_EQ(one["rows"][0]["id"], "dgx-h100");
   EXPECT_TRUE(one["rows"][0]["max_power_kw"].is_number());
-  EXPECT_TRUE(one["rows"][0]["date"].is_string()) << "a date is no number";
+  EXPECT_TRUE(one["rows"][0]["date"].is_string());
   EXPECT_EQ(catalog_view_json(shipped(), "models", "Meta-Llama/Llama-3.1-70B").value(),
             catalog_view_json(shipped(), "models", "llama-3-70b").value());
   EXPECT_EQ(catalog_view_json(shipped(), "optics-cables", "").value(),
             catalog_view_json(shipped(), "optics_cables", "").value());
 }
 
-TEST(ViewCatalog, a_name_that_is_not_there_is_a_fault_with_its_code) {
+TEST(ViewCatalog, an_unknown_name_is_refused) {
   EXPECT_EQ(code_of("nothing", ""), "catalog.table");
   EXPECT_EQ(code_of("../validation/training", ""), "catalog.table");
   EXPECT_EQ(code_of("nodes", "nothing"), "catalog.row");

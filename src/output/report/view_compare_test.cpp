@@ -1,25 +1,20 @@
 #include "output/report/view_compare.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "core/base/csv.h"
+#include "core/base/json_writer.h"
 #include "model/design_text/edit.h"
-#include "output/report/view_cost.h"
 #include "output/report/view_fixture.h"
+#include "plan/verdict/verdict.h"
 
 namespace orrery::report {
 namespace {
 
-using testing::SizeIs;
 using Json = nlohmann::json;
-
-Json compare_view(const std::vector<NamedDesign>& designs) {
-  const auto compared = compare_designs(designs, machine::known());
-  return Json::parse(comparison_view_json(compared.value()));
-}
+using testing::SizeIs;
 
 NamedDesign compare_sample(const std::string& name, const std::string& path,
                            const std::string& value) {
@@ -28,33 +23,7 @@ NamedDesign compare_sample(const std::string& name, const std::string& path,
   return {name, design_of(edited.value().text)};
 }
 
-void expect_sums(const Json& node) {
-  if (node["children"].empty()) return;
-  double sum = 0;
-  std::set<std::string> names;  // the console finds a row by the names above it
-  for (const Json& c : node["children"]) {
-    EXPECT_TRUE(names.insert(c["name"]).second) << c["name"] << " stands twice in " << node["name"];
-    sum += c["usd_per_year"].get<double>();
-    expect_sums(c);
-  }
-  EXPECT_NEAR(sum, node["usd_per_year"], 1e-6 * sum + 1e-9) << node["name"];
-}
-
-TEST(view_compare, the_cost_tree_of_every_template_adds_up_to_its_year) {
-  const NamedDesign first{"sample", template_design("superpod-h100")};
-  for (const design_text::Template& t : design_text::templates()) {
-    SCOPED_TRACE(t.name);
-    const Json v = compare_view({first, {std::string(t.name), template_design(t.name)}});
-    const Json& d = v["designs"][1];
-    EXPECT_NEAR(d["cost"]["usd_per_year"].get<double>(), d["cost_usd_per_year"],
-                1e-6 * d["cost_usd_per_year"].get<double>());
-    expect_sums(d["cost"]);
-    for (const Json& f : v["figures"]) EXPECT_EQ(f["values"].size(), 2U);
-    EXPECT_EQ(v["differences"][0]["after_index"], 1);
-  }
-}
-
-TEST(view_compare, differences_are_against_the_first_and_named_by_section) {
+TEST(ViewCompare, differences_are_against_the_first_design) {
   const NamedDesign as_is{"as is", template_design("superpod-h100")};
   const Json v = compare_view({as_is, compare_sample("slow", "storage[0].write", "10 GB/s"),
                                compare_sample("warm", "site.cooling", "air-contained")});
@@ -70,7 +39,7 @@ TEST(view_compare, differences_are_against_the_first_and_named_by_section) {
   EXPECT_EQ(v["summary"][1]["shown"], Json({"0", "0", "1"}));
 }
 
-TEST(view_compare, a_figure_says_whether_and_how_far_it_differs) {
+TEST(ViewCompare, a_figure_has_its_difference) {
   const Json v = compare_view({{"as is", template_design("superpod-h100")},
                                compare_sample("slow", "storage[0].write", "10 GB/s")});
   int moved = 0;
@@ -85,17 +54,66 @@ TEST(view_compare, a_figure_says_whether_and_how_far_it_differs) {
   EXPECT_LT(moved, static_cast<int>(v["figures"].size()) / 2);
 }
 
-TEST(view_compare, a_star_means_that_no_source_stands_behind) {
-  EXPECT_TRUE(is_assumed("assumed: no row for aws"));
-  EXPECT_TRUE(is_assumed(""));
-  EXPECT_FALSE(is_assumed("nodes/dgx-h100"));
-  EXPECT_FALSE(is_assumed("the design"));
-}
-
-TEST(view_compare, one_design_is_no_comparison) {
+TEST(ViewCompare, one_design_is_refused) {
   const auto r = compare_designs({{"a", template_design("single-node")}}, machine::known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "compare.count");
+}
+
+// Every figure of every design has its row, at its own layer, section and design.
+TEST(ViewCompare, every_figure_of_every_design_is_compared) {
+  const Comparison c =
+      compare_designs({{"a", design_of(kTwoRuns)}, {"b", template_design("chatbot-zones")}},
+                      machine::known())
+          .value();
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::size_t figures = 0;
+    for (const figures::Section& s : c.designs[i].verdict.sections) {
+      for (const figures::Figure& f : s.figures) {
+        ++figures;
+        int rows = 0;
+        for (const ComparedFigure& row : c.figures) {
+          if (row.layer != s.layer || row.section != s.name || row.id != f.id()) continue;
+          ++rows;
+          ASSERT_TRUE(row.values[i].has_value()) << row.id;
+          EXPECT_EQ(*row.values[i], f.estimate) << row.id;
+        }
+        EXPECT_EQ(rows, 1) << f.id();
+      }
+    }
+    const auto told = std::ranges::count_if(
+        c.figures, [&](const ComparedFigure& row) { return row.values[i].has_value(); });
+    EXPECT_EQ(static_cast<std::size_t>(told), figures);
+  }
+}
+
+TEST(ViewCompare, verdicts_are_those_of_the_reviews) {
+  const Comparison c = compare_designs({{"a", template_design("superpod-h100")},
+                                        {"b", template_design("cloud-rental")}},
+                                       machine::known())
+                           .value();
+  const auto rows = c.summary();
+  ASSERT_EQ(rows.size(), 6U);
+  const Json v = Json::parse(comparison_view_json(c));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const figures::Figure* hour = c.designs[i].verdict.figure(figures::Layer::cost, "useful_hour");
+    ASSERT_NE(hour, nullptr);
+    EXPECT_EQ(rows[5].shown[i], show(hour->estimate.value, figures::Unit::usd_per_hour));
+    EXPECT_NEAR(v["designs"][i]["unit_cost_usd_per_hour"].get<double>(), hour->estimate.value,
+                1e-9 * hour->estimate.value);
+  }
+  EXPECT_TRUE(v["designs"][0]["same_workloads"]);
+  EXPECT_FALSE(v["designs"][1]["same_workloads"]);
+}
+
+TEST(ViewCompare, eight_designs_can_be_compared_and_nine_cannot) {
+  const design::Design plain = design_of(
+      "orrery: 1\nname: x\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, count: 1 "
+      "}\n");
+  std::vector<NamedDesign> designs(8, NamedDesign{"x", plain});
+  EXPECT_TRUE(compare_designs(designs, machine::known()));
+  designs.push_back({"x", plain});
+  EXPECT_FALSE(compare_designs(designs, machine::known()));
 }
 
 }  // namespace

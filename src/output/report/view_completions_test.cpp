@@ -1,6 +1,6 @@
 #include "output/report/view_completions.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,6 +14,22 @@ namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
+using testing::HasSubstr;
+
+std::string detail_of(const Json& field, const std::string& value) {
+  for (const Json& v : field["values"]) {
+    if (v["value"] == value) return v["detail"];
+  }
+  ADD_FAILURE() << field["path"] << " offers no " << value;
+  return "";
+}
+
+std::map<std::string, Json> completions_by_path() {
+  std::map<std::string, Json> all;
+  const Json told = Json::parse(completions_json(machine::known().catalog()));
+  for (const Json& f : told["fields"]) all[f["path"]] = f;
+  return all;
+}
 
 std::map<std::string, Json> fields() {
   const Json all = Json::parse(completions_json(machine::known().catalog()));
@@ -31,7 +47,7 @@ std::set<std::string> values_of(const Json& field) {
   return all;
 }
 
-TEST(view_completions, ids_and_words_stand_where_they_may) {
+TEST(ViewCompletions, completions_are_offered_for_their_field) {
   const auto all = fields();
   EXPECT_TRUE(values_of(all.at("fleet[].node")).contains("dgx-h100"));
   EXPECT_TRUE(values_of(all.at("site.cooling")).contains("direct-to-chip-1p"));
@@ -46,7 +62,7 @@ TEST(view_completions, ids_and_words_stand_where_they_may) {
 }
 
 // What is offered is taken: each id put into a design is known there.
-TEST(view_completions, every_offered_cooling_and_node_can_be_read) {
+TEST(ViewCompletions, every_offered_value_can_be_read) {
   const auto all = fields();
   const std::string text =
       "orrery: 1\nname: x\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, count: 1 "
@@ -63,6 +79,67 @@ TEST(view_completions, every_offered_cooling_and_node_can_be_read) {
           << value;
     }
   }
+}
+
+TEST(ViewCompletions, completions_offer_workloads_defaults_and_links) {
+  const std::string text = completions_json(machine::known().catalog());
+  for (const char* detail :
+       {R"({"value":"train","detail":"a model from scratch or on"})",
+        R"({"value":"serve","detail":"a model that answers requests"})",
+        R"({"value":"jobs","detail":"what a group sends to the queue"})",
+        R"({"value":"batch","detail":"work that must end in time"})",
+        R"({"value":"false","detail":"the default"},)", R"({"value":"true","detail":""},)"}) {
+    std::string spaced(detail);
+    EXPECT_THAT(text,
+                HasSubstr(spaced.back() == ',' ? spaced.substr(0, spaced.size() - 1) : spaced));
+  }
+  for (const catalog::EmergingPart& p : machine::known().catalog().emerging) {
+    if (p.kind != catalog::kScaleUpLink) continue;
+    EXPECT_THAT(text, HasSubstr("\"" + p.id + "\",\"detail\":\"" + p.name));
+  }
+}
+
+TEST(ViewCompletions, parts_are_described_by_their_main_numbers) {
+  const auto all = completions_by_path();
+  EXPECT_THAT(detail_of(all.at("fleet[].node"), "dgx-h100"), HasSubstr("8 x h100-sxm"));
+  // 64 ports of 400 Gb/s.
+  EXPECT_THAT(detail_of(all.at("fabric.compute.switch"), "qm9700"), HasSubstr("64 x 400 Gb/s"));
+  EXPECT_THAT(detail_of(all.at("workloads[].train.model"), "mixtral-8x7b"), HasSubstr("active"));
+  EXPECT_EQ(detail_of(all.at("workloads[].train.model"), "llama-3-70b").find("active"),
+            std::string::npos);
+  int stages = 0;
+  for (const auto& [path, field] : all) {
+    for (const Json& v : field["values"]) {
+      const std::string detail = v["detail"];
+      const std::size_t at = detail.find(" % efficient");
+      if (at == std::string::npos) continue;
+      ++stages;
+      const double percent = std::stod(detail.substr(detail.rfind(' ', at - 1) + 1));
+      EXPECT_GT(percent, 50) << detail;
+      EXPECT_LE(percent, 100) << detail;
+    }
+  }
+  EXPECT_GT(stages, 3);
+  for (const catalog::Node& n : machine::known().catalog().nodes) {
+    if (n.accelerators > 0) continue;
+    EXPECT_EQ(detail_of(all.at("fleet[].node"), n.id), n.name);
+  }
+}
+
+TEST(ViewCompletions, fields_have_their_default) {
+  const auto all = completions_by_path();
+  int told = 0, silent = 0;
+  for (const auto& [path, f] : all) {
+    const std::string text = f["description"];
+    (text.find("Left out: ") != std::string::npos ? told : silent) += 1;
+  }
+  EXPECT_GT(told, 60);
+  EXPECT_GT(silent, 10);
+  EXPECT_THAT(all.at("fabric.compute.oversubscription")["description"].get<std::string>(),
+              HasSubstr("Left out: 1"));
+  EXPECT_EQ(all.at("name")["description"].get<std::string>().find("Left out"), std::string::npos);
+  EXPECT_EQ(detail_of(all.at("workloads[].train.layout"), "auto"), "computed");
+  EXPECT_TRUE(all.contains("storage[].metadata.servers"));
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
-// The timeline of a run: every span has its reason, and what is told adds up to the run's own book.
 #include "output/report/view_run.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "model/jobs/build_machine.h"
+#include "output/report/run_fixture.h"
 #include "output/report/view_fixture.h"
 #include "twin/twin/simulation.h"
 
@@ -15,6 +14,90 @@ namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
+
+twin::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const char* name,
+                         double value = -1) {
+  return {.at = sim::SimTime::from(Seconds(t)),
+          .kind = kind,
+          .track = track,
+          .name = name,
+          .value = value};
+}
+
+twin::Run run_with_log(std::vector<twin::RunEvent> log) {
+  twin::Run run{.design = "d", .simulated = Seconds(100)};
+  run.fleets = {{.name = "train", .hosts = 4, .spares = 1, .accelerators_per_host = 8}};
+  run.jobs = {"job"};
+  run.log = std::move(log);
+  return run;
+}
+
+TEST(ViewRun, a_timeline_has_spans_with_cause_and_fault) {
+  twin::Run run = stopped_run();
+  run.fleets = {{.name = "other", .hosts = 1, .spares = 0, .accelerators_per_host = 4},
+                {.name = "train", .hosts = 4, .spares = 2, .accelerators_per_host = 8}};
+  run.jobs = {"first", "words"};
+  run.log.push_back(logged_event(3, sim::TraceKind::instant, "nowhere", "NIC", 6));
+  run.log.push_back(logged_event(4, sim::TraceKind::begin, "words", "unknown", -1));
+  run.host_log = {{.at = sim::SimTime::from(Seconds(7.5)),
+                   .fleet = 1,
+                   .host = 3,
+                   .mark = twin::HostMark::held,
+                   .holder = 1}};
+  run.series = {.bin = Seconds(300), .columns = {"main_it_w"}, .means = {{1.5}, {2.5}}};
+  run.log_left_out = 9;
+  Json view = Json::parse(run_timeline_json(run));
+  const Json words = view["words"];
+  view.erase("words");
+  EXPECT_EQ(view, Json::parse(R"({
+    "schema_version": 1, "kind": "timeline", "design": "hall", "simulated_s": 600, "seed": 17,
+    "accelerators": 16, "tracks": ["first", "words"],
+    "spans": {"track": [1, 1], "begin_s": [1.5, 4], "end_s": [2.5, 600], "word": [0, 20],
+              "why": [-1, -1], "saves_every_s": [30, 0]},
+    "point_names": [{"name": "NIC", "kind": "fault"}],
+    "points": {"t_s": [2, 3], "fleet": [1, -1], "host": [3, 6], "name": [0, 0]},
+    "fleets": [{"name": "other", "hosts": 1, "spares": 0, "accelerators_per_host": 4},
+               {"name": "train", "hosts": 4, "spares": 2, "accelerators_per_host": 8}],
+    "hosts": {"t_s": [7.5], "fleet": [1], "host": [3], "holder": [1]},
+    "series": {"bin_s": 300, "columns": [{"name": "main_it_w", "label": "main", "kind": "power",
+                                          "means": [1.5, 2.5]}]},
+    "left_out": 9})"));
+  ASSERT_EQ(words.size(), 21U);
+  EXPECT_EQ(words[0]["name"], "productive");
+  EXPECT_FALSE(words[0]["about"].empty());
+}
+
+TEST(ViewRun, a_detection_without_a_fault_has_no_reason) {
+  twin::Run run = stopped_run();
+  run.log = {logged_event(5, sim::TraceKind::begin, "words", "detection", -1)};
+  EXPECT_EQ(Json::parse(run_timeline_json(run))["spans"]["why"], Json::array({-1}));
+}
+
+// A detection that no fault of its own instant began has no reason, and a reason ends with the
+// outage.
+TEST(ViewRun, a_reason_lasts_until_the_run_steps_again) {
+  using enum sim::TraceKind;
+  const Json v = Json::parse(run_timeline_json(run_with_log(
+      {run_event(5, instant, "train", "NIC", 2), run_event(10, begin, "job", "detection"),
+       run_event(20, end, "job", "detection"), run_event(20, begin, "job", "productive"),
+       run_event(30, instant, "train", "faulty GPU", 1), run_event(30, end, "job", "productive"),
+       run_event(30, begin, "job", "detection"), run_event(40, end, "job", "detection"),
+       run_event(40, begin, "job", "productive"), run_event(50, end, "job", "productive"),
+       run_event(50, begin, "job", "too few hosts")})));
+  EXPECT_EQ(v["spans"]["why"], Json({-1, -1, 1, -1, -1}));
+  EXPECT_EQ(v["spans"]["end_s"].back(), 100.0);
+}
+
+TEST(ViewRun, a_host_held_by_other_work_belongs_to_no_run) {
+  twin::Run run = run_with_log({});
+  const auto at = [](double t) { return sim::SimTime::from(Seconds(t)); };
+  run.host_log = {{.at = at(0), .host = 1, .mark = twin::HostMark::held, .holder = 0},
+                  {.at = at(1), .host = 1, .mark = twin::HostMark::held, .holder = -1},
+                  {.at = at(2), .host = 1, .mark = twin::HostMark::free},
+                  {.at = at(3), .host = 1, .mark = twin::HostMark::reserve},
+                  {.at = at(4), .host = 1, .mark = twin::HostMark::repair}};
+  EXPECT_EQ(Json::parse(run_timeline_json(run))["hosts"]["holder"], Json({0, -4, -1, -2, -3}));
+}
 
 twin::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const char* name,
                      double value = -1) {
@@ -55,7 +138,7 @@ twin::Run struck_twice() {
   return run;
 }
 
-TEST(ViewRun, a_span_of_an_outage_has_the_fault_that_began_it) {
+TEST(ViewRun, an_outage_span_has_its_fault) {
   const Json view = Json::parse(run_timeline_json(struck_twice()));
   // Steps, detection, starting, detection, restoring, steps; what took no time is gone.
   EXPECT_EQ(view["spans"]["begin_s"], Json({0.0, 100.0, 110.0, 120.0, 140.0, 150.0}));
@@ -73,7 +156,7 @@ TEST(ViewRun, a_span_of_an_outage_has_the_fault_that_began_it) {
   EXPECT_EQ(view["points"]["host"], Json({1, 3, 2, 1}));
 }
 
-TEST(ViewRun, words_have_their_share_and_hosts_their_holder) {
+TEST(ViewRun, causes_have_shares_and_hosts_have_holders) {
   const Json view = Json::parse(run_timeline_json(struck_twice()));
   for (std::size_t i = 0; i < view["words"].size(); ++i) {
     EXPECT_FALSE(view["words"][i]["about"].get<std::string>().empty()) << i;
@@ -88,7 +171,7 @@ TEST(ViewRun, words_have_their_share_and_hosts_their_holder) {
   EXPECT_EQ(view["fleets"][0]["spares"], 1);
 }
 
-TEST(ViewRun, levels_are_named_by_what_they_are) {
+TEST(ViewRun, levels_have_names) {
   twin::Run run = struck_twice();
   run.series = {.bin = Seconds(100),
                 .columns = {"productive_accelerators", "main_it_w", "waiting_jobs"},
@@ -104,7 +187,7 @@ TEST(ViewRun, levels_are_named_by_what_they_are) {
 
 // A real run: spans of a job do not overlap, hosts are where the ledger says, and the spans of a
 // cause add up to what the run says the cause took.
-TEST(ViewRun, tells_what_the_run_booked) {
+TEST(ViewRun, all_booked_time_is_shown) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
   const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
@@ -142,7 +225,7 @@ TEST(ViewRun, tells_what_the_run_booked) {
 }
 
 // At every change the hosts that the run holds are as many as it asked for, or fewer in an outage.
-TEST(ViewRun, a_host_is_one_runs_at_a_time) {
+TEST(ViewRun, a_host_belongs_to_one_run_at_a_time) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
   const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
@@ -152,7 +235,7 @@ TEST(ViewRun, a_host_is_one_runs_at_a_time) {
   std::ptrdiff_t most = 0;
   for (const twin::HostChange& c : done->host_log) {
     if (c.mark == twin::HostMark::held) {
-      EXPECT_EQ(holder.contains(c.host), false) << "host " << c.host << " is held twice";
+      EXPECT_EQ(holder.contains(c.host), false) << "host " << c.host;
       holder[c.host] = c.holder;
     } else {
       holder.erase(c.host);

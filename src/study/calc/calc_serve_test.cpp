@@ -1,11 +1,47 @@
-// Users on slices of accelerators, and of adapters.
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "core/base/text.h"
 #include "model/machine/known_fixture.h"
 #include "study/calc/calculators.h"
 
 namespace orrery::calc {
 namespace {
+
+Result<Calculation> edge_answer(const char* question, const CalcTexts& given) {
+  return calculate(*find_calculator(question), given, machine::known());
+}
+
+TEST(CalcServe, adapters_share_replicas) {
+  const auto refused = edge_answer("serve", {{"model", "llama-3-8b"},
+                                             {"gpus", "1"},
+                                             {"adapters", "20"},
+                                             {"dtype", "bf16"},
+                                             {"engine", "vllm"},
+                                             {"roles", "apart"}});
+  ASSERT_FALSE(refused);
+  ASSERT_EQ(refused.error().size(), 1U);
+  EXPECT_EQ(refused.error()[0].code, "usage.value");
+}
+
+TEST(CalcServe, slices_serve_together_and_alone) {
+  const CalcTexts given{{"model", "llama-3-8b"}, {"slice", "3g.40gb"}, {"gpus", "1"}};
+  CalcTexts apart = given;
+  apart["roles"] = "apart";
+  const auto roles = edge_answer("serve", apart);
+  ASSERT_FALSE(roles);
+  CalcTexts wide = given;
+  wide["tp"] = "2";
+  const auto tp = edge_answer("serve", wide);
+  ASSERT_FALSE(tp);
+  CalcTexts other = given;
+  other["slice"] = "9g.900gb";
+  const auto none = edge_answer("serve", other);
+  ASSERT_FALSE(none);
+  other["accelerator"] = "mi300x";
+  EXPECT_NE(edge_answer("serve", other).error()[0].code, "");
+}
 
 Result<Calculation> ask_users(const CalcTexts& given) {
   return calculate(*find_calculator("serve"), given, machine::known());
@@ -21,7 +57,7 @@ double served(const CalcTexts& given, std::string_view id) {
 }
 
 // Two of them do less than the whole, and more than half of it; no link joins them.
-TEST(Calc, users_on_slices) {
+TEST(CalcServe, users_on_slices) {
   const CalcTexts given{{"model", "llama-3-8b"}, {"accelerator", "h200-sxm"}, {"slice", "3g.71gb"},
                         {"gpus", "2"},           {"dtype", "bf16"},           {"engine", "vllm"}};
   CalcTexts whole = given;
@@ -41,7 +77,7 @@ TEST(Calc, users_on_slices) {
   EXPECT_EQ(with("tp", "1"), "");
 }
 
-TEST(Calc, users_of_adapters) {
+TEST(CalcServe, users_of_adapters) {
   const CalcTexts plain{{"model", "llama-3-8b"}, {"accelerator", "h200-sxm"}, {"gpus", "1"},
                         {"dtype", "bf16"},       {"engine", "vllm"},          {"roles", "joined"}};
   const auto with = [&](const CalcTexts& more) {
@@ -64,7 +100,7 @@ TEST(Calc, users_of_adapters) {
     const auto answer = ask_users(with(more));
     return answer ? std::string() : answer.error().front().code;
   };
-  EXPECT_EQ(code({{"rank", "16"}}), "usage.value") << "of no adapters";
+  EXPECT_EQ(code({{"rank", "16"}}), "usage.value");
   EXPECT_EQ(code({{"slots", "4"}}), "usage.value");
   CalcTexts latent = some;
   latent["model"] = "deepseek-v3";
@@ -76,15 +112,50 @@ TEST(Calc, users_of_adapters) {
   EXPECT_FALSE(ask_users(apart));
 }
 
-// The command line reads its standing value; what may be left out is a count, a quantity or an id.
-TEST(Calculators, AWholeNumberOrAPlainOneHasAPreset) {
-  for (const Calculator& c : calculators()) {
-    for (const CalcParameter& p : c.parameters) {
-      if (p.kind == ParameterKind::integer || p.kind == ParameterKind::number) {
-        EXPECT_FALSE(p.preset.empty()) << c.name << " --" << p.name;
-      }
-    }
+Calculation served_to_the_digit(const CalcTexts& more) {
+  CalcTexts given = {
+      {"model", "llama-3-8b"}, {"engine", "vllm"},     {"dtype", "bf16"},       {"tp", "1"},
+      {"roles", "joined"},     {"input", "1234.5678"}, {"output", "98.765432"}, {"gpus", "2"}};
+  given.insert(more.begin(), more.end());
+  const auto answer = calculate(*find_calculator("serve"), given, machine::known());
+  EXPECT_TRUE(answer) << (answer ? "" : to_text(answer.error()));
+  return answer ? *answer : Calculation{};
+}
+
+double served_value(const Calculation& c, std::string_view id) {
+  for (const figures::Number& f : c.figures) {
+    if (f.id == id) return f.estimate.value;
   }
+  ADD_FAILURE() << "no figure " << id;
+  return 0;
+}
+
+TEST(CalcServe, rates_are_rounded_to_four_digits) {
+  const Calculation c = served_to_the_digit({{"rate", "1.23456789"}});
+  EXPECT_EQ(c.answer.find("1.235 requests a second need "), 0U) << c.answer;
+  const double gpus = served_value(c, "gpus");
+  const double rent = served_value(c, "rent");
+  for (const figures::Number& f : c.figures) {
+    if (f.id != "rent") continue;
+    EXPECT_EQ(f.formula, significant(gpus, 9) + " accelerators at " + significant(rent / gpus, 3) +
+                             " USD an hour");
+    EXPECT_EQ(f.estimate.low, f.estimate.high) << "a list price";
+  }
+  // An hour's rent over an hour's tokens of this rate.
+  EXPECT_NEAR(served_value(c, "usd_per_mtoken"), rent / (1.23456789 * 98.765432 * 3600) * 1e6,
+              1e-6);
+}
+
+TEST(CalcServe, a_first_token_is_twice_as_uncertain) {
+  const Calculation c = served_to_the_digit({});
+  double narrow = 0;
+  double wide = 0;
+  for (const figures::Number& f : c.figures) {
+    if (f.id == "tpot") narrow = f.estimate.high / f.estimate.value - 1;
+    if (f.id == "ttft") wide = f.estimate.high / f.estimate.value - 1;
+  }
+  EXPECT_GT(narrow, 0);
+  EXPECT_NEAR(wide, 2 * narrow, 1e-9);
 }
 
 }  // namespace

@@ -1,13 +1,15 @@
-// The questions asked by text, as a user asks them, beside arithmetic done by hand. Prices, drives
-// and peaks are read from the catalog, so that a new price moves no expectation.
+#include "study/calc/calc.h"
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
+#include <string>
 
 #include "layers/cost/rental.h"
-#include "layers/storage/tier_sizing.h"
 #include "model/machine/known_fixture.h"
+#include "study/calc/answer_fixture.h"
 #include "study/calc/calculators.h"
 
 namespace orrery::calc {
@@ -48,7 +50,7 @@ bool has(const Calculation& c, std::string_view id) {
 }
 
 // 70e9 x 14 B = 980 GB; at 40 GB/s 24.5 s; within 30 s 32.67 GB/s; every half hour 48 x 980 GB.
-TEST(Calc, CheckpointIsParametersTimesBytes) {
+TEST(Calc, checkpoint_size_is_parameters_times_bytes) {
   const CalcTexts given{{"params", "70B"}, {"every", "30 min"}, {"stall", "30 s"}};
   EXPECT_DOUBLE_EQ(value("checkpoint", given, "size"), 980e9);
   EXPECT_DOUBLE_EQ(value("checkpoint", given, "write_time"), 24.5);
@@ -63,7 +65,7 @@ TEST(Calc, CheckpointIsParametersTimesBytes) {
 }
 
 // 6 N D FLOPs over what the accelerators really do: 8.4e23 / (1016 x peak x 0.4 x 0.95).
-TEST(Calc, TrainTimeIsFlopsOverWhatIsDelivered) {
+TEST(Calc, training_time_is_flops_over_delivered_flops) {
   const double peak = parts().accelerator("h100-sxm")->peak(catalog::Dtype::bf16)->base();
   const CalcTexts given{{"params", "70B"}, {"tokens", "2T"}, {"gpus", "1016"}};
   const double seconds = 6 * 70e9 * 2e12 / (1016 * peak * 0.4 * 0.95);
@@ -79,7 +81,7 @@ TEST(Calc, TrainTimeIsFlopsOverWhatIsDelivered) {
 }
 
 // 2 x layers x KV heads x 128 x bytes; DeepSeek's latent is 512 + 64 wide for all heads together.
-TEST(Calc, KvCacheByHeadsAndByLatent) {
+TEST(Calc, kv_cache_of_heads_and_of_latents) {
   EXPECT_DOUBLE_EQ(value("kv-cache", {}, "per_token"), 2.0 * 80 * 8 * 128 * 2);
   EXPECT_DOUBLE_EQ(value("kv-cache", {{"dtype", "fp8"}}, "per_token"), 2.0 * 80 * 8 * 128);
   const CalcTexts many{{"context", "1000"}, {"requests", "7"}};
@@ -93,7 +95,7 @@ TEST(Calc, KvCacheByHeadsAndByLatent) {
 }
 
 // M 3 h, C 30 s, R 10 min, tau 1 h: 3600 / (10800 e^(1/18) (e^(3630/10800) - 1)) = 0.78930.
-TEST(Calc, GoodputByTheExactFormula) {
+TEST(Calc, goodput_follows_the_exact_formula) {
   const CalcTexts given{
       {"mtbf", "3 h"}, {"stall", "30 s"}, {"restart", "10 min"}, {"every", "1 h"}};
   const auto answer = ask("goodput", given);
@@ -114,7 +116,7 @@ TEST(Calc, GoodputByTheExactFormula) {
 
 // 1,000 nodes that fail every 100 days and are two days in repair: 20 at once; P(Poisson(20) > 30)
 // is 1.35 %, of more than 31 0.81 %.
-TEST(Calc, SparesCoverAPoissonNumberInRepair) {
+TEST(Calc, spares_cover_a_poisson_number_in_repair) {
   const CalcTexts given{{"nodes", "1000"}, {"node-mtbf", "100 d"}, {"repair", "2 d"}};
   CalcTexts one = given;
   one["shortfall"] = "0.01";
@@ -127,7 +129,7 @@ TEST(Calc, SparesCoverAPoissonNumberInRepair) {
 }
 
 // Idle 1.9, peak 8.4, nameplate 10.2 kW; communication lies 57 % of the way up.
-TEST(Calc, PowerIsIdlePlusPhases) {
+TEST(Calc, power_is_idle_plus_phases) {
   const CalcTexts given{{"count", "10"}, {"matrix", "0.5"}, {"communication", "0.2"}};
   const double mean = 10 * (1900 + 6500 * (0.5 + 0.2 * 0.57));
   EXPECT_NEAR(value("power", given, "mean"), mean, 1);
@@ -135,11 +137,11 @@ TEST(Calc, PowerIsIdlePlusPhases) {
   EXPECT_NEAR(value("power", given, "site"), 1.25 * mean, 1);
   // 10.2 kW twice within 30 kW of contained air, not three times.
   EXPECT_EQ(value("power", {{"cooling", "air-contained"}}, "nodes_per_rack"), 2);
-  EXPECT_NE(ask("power", given)->answer.find("; 73.6 kW at the meter"), std::string::npos);
+  EXPECT_NE(ask("power", given)->answer.find("73.6 kW"), std::string::npos);
 }
 
 // 10 % over five years with a tenth left: (1 - 0.1 / 1.1^5) 0.1 / (1 - 1.1^-5) = 0.2474177.
-TEST(Calc, OwnershipIsAnAnnuityAndRunningCosts) {
+TEST(Calc, ownership_is_annuity_plus_running_costs) {
   const catalog::Node& node = *parts().node("dgx-h100");
   const double servers = 10 * node.price->middle().base();
   const auto row = [](std::string_view id) { return parts().tco(id)->typical; };
@@ -167,8 +169,8 @@ TEST(Calc, OwnershipIsAnAnnuityAndRunningCosts) {
   EXPECT_NEAR(at("useful_hour"), annual / (80 * 8760 * 0.8 * 0.5), 0.01 * at("useful_hour"));
 }
 
-// Where nobody measured it, a node draws 76 % of its nameplate in training.
-TEST(Calc, OwnershipOfANodeWhoseDrawIsNotKnown) {
+// Without a measurement a node draws 76 % of its nameplate in training.
+TEST(Calc, ownership_of_a_node_with_unknown_power) {
   for (const catalog::Node& node : parts().nodes) {
     if (!node.price || !node.max_power || node.typical_train_power) continue;
     const CalcTexts given{{"node", node.id}, {"pue", "1"}, {"power-price", "0.1 USD/kWh"}};
@@ -178,7 +180,7 @@ TEST(Calc, OwnershipOfANodeWhoseDrawIsNotKnown) {
 }
 
 // Eight accelerators of one node need no NIC, so its network does not matter to them; more do.
-TEST(Calc, CollectiveKnowsWhereTheNodeEnds) {
+TEST(Calc, collectives_cross_node_boundaries) {
   const auto bus = [](const CalcTexts& given) {
     return value("collective", given, "bus_bandwidth");
   };
@@ -214,7 +216,7 @@ TEST(Calc, CollectiveKnowsWhereTheNodeEnds) {
 }
 
 // 1 PB with 8 + 2 filled to 80 % is 1.5625 PB raw; drives give 80 % of their rate.
-TEST(Calc, TierIsBoughtForWhatBindsIt) {
+TEST(Calc, a_tier_is_sized_by_its_limit) {
   const catalog::StorageDevice& disk = *parts().storage_device("hdd-cmr24");
   const CalcTexts given{{"capacity", "1 PB"}, {"read", "20 GB/s"}, {"write", "10 GB/s"}};
   const auto answer = ask("tier", given);
@@ -240,7 +242,7 @@ TEST(Calc, TierIsBoughtForWhatBindsIt) {
 }
 
 // Moving a byte takes 500 nJ; it pays after that over what holding it there saves.
-TEST(Calc, TierBreaksEvenWhereTheMoveIsPaid) {
+TEST(Calc, a_cheaper_tier_breaks_even_with_the_move) {
   for (const bool swapped : {false, true}) {
     CalcTexts given{{"pue", "2"}, {"power-price", "0.1 USD/kWh"}};
     given["device"] = swapped ? "qlc-122" : "hdd-cmr24";
@@ -266,7 +268,7 @@ TEST(Calc, TierBreaksEvenWhereTheMoveIsPaid) {
 }
 
 // 405.9e9 x 14 B = 5.68 TB a save; three kept and one in flight beside 100 TB of data.
-TEST(Calc, TierSizeKeepsOneSaveMoreThanAsked) {
+TEST(Calc, tier_size_has_room_for_one_more_checkpoint) {
   const CalcTexts given{{"keep", "3"}, {"data-set", "100 TB"}};
   const double save = value("tier-size", given, "save");
   EXPECT_NEAR(save, 5.68e12, 0.01e12);
@@ -291,7 +293,7 @@ TEST(Calc, TierSizeKeepsOneSaveMoreThanAsked) {
 }
 
 // What is sold as an appliance gives what its sheet says.
-TEST(Calc, TierSizeTakesAnApplianceAsItIsSold) {
+TEST(Calc, an_appliance_is_sized_in_whole_units) {
   int tried = 0;
   for (const catalog::StorageDevice& d : parts().storage_devices) {
     if (storage::form_of(d) != storage::DeviceForm::appliance || d.read.base() <= 0) continue;
@@ -306,7 +308,7 @@ TEST(Calc, TierSizeTakesAnApplianceAsItIsSold) {
 }
 
 // Ten shards: on five servers two each, as many as may be lost; on four three.
-TEST(Calc, TierSizeWarnsWhereOneServerTakesTooMuch) {
+TEST(Calc, tier_size_warns_of_too_few_servers) {
   int fives = 0;
   for (const char* each : {"2", "3", "4", "5", "6"}) {
     const auto answer = ask("tier-size", {{"drives-per-server", each}});
@@ -321,13 +323,13 @@ TEST(Calc, TierSizeWarnsWhereOneServerTakesTooMuch) {
   EXPECT_GT(fives, 0);
 }
 
-TEST(Calc, AnEmptyTextIsAsIfNothingWasGiven) {
+TEST(Calc, an_empty_text_is_the_default) {
   EXPECT_DOUBLE_EQ(value("checkpoint", {{"params", "70B"}, {"write", ""}}, "write_time"), 24.5);
   EXPECT_EQ(code_of("checkpoint", {{"params", "1e308"}}), "calc.range");
 }
 
 // A rebuild: ten minutes to notice, then 20 TB at a fifth of 250 MB/s by one drive or by four.
-TEST(Calc, DurabilityOfACodeAndItsRebuild) {
+TEST(Calc, durability_of_a_code_and_its_rebuild) {
   EXPECT_NEAR(value("durability", {}, "rebuild"), 600 + 20e12 / 50e6, 1);
   EXPECT_NEAR(value("durability", {{"drives", "4"}}, "rebuild"), 600 + 20e12 / 200e6, 1);
   EXPECT_NEAR(value("durability", {{"data", "17"}, {"parity", "3"}}, "overhead"), 20.0 / 17, 1e-9);
@@ -349,7 +351,7 @@ TEST(Calc, DurabilityOfACodeAndItsRebuild) {
 }
 
 // What may be better or worse: failures by 2.5 and rebuilds by 2 either way.
-TEST(Calc, DurabilityHasTheSpreadOfFleetsAndRebuilds) {
+TEST(Calc, durability_interval_spans_failure_rates) {
   const CalcTexts pair{{"data", "1"},          {"parity", "1"},  {"failures", "0.01"},
                        {"server-losses", "0"}, {"servers", "2"}, {"object", "1 kB"}};
   const auto answer = ask("durability", pair);
@@ -366,8 +368,7 @@ TEST(Calc, DurabilityHasTheSpreadOfFleetsAndRebuilds) {
   EXPECT_NEAR(rebuild.high / rebuild.value, 2, 1e-9);
   EXPECT_NEAR(rebuild.low / rebuild.value, 0.5, 1e-9);
   EXPECT_NE(answer->question.find("2 copies"), std::string::npos);
-  EXPECT_FALSE(has(*ask("durability", {{"failures", "0.001"}}), "lived_time_to_loss"))
-      << "too rare to be lived through";
+  EXPECT_FALSE(has(*ask("durability", {{"failures", "0.001"}}), "lived_time_to_loss"));
   // Both copies on one server, of which one in a thousand is lost a year: three nines.
   CalcTexts one = pair;
   one["servers"] = "1";
@@ -375,23 +376,9 @@ TEST(Calc, DurabilityHasTheSpreadOfFleetsAndRebuilds) {
   EXPECT_NEAR(value("durability", one, "nines"), 3, 0.1);
 }
 
-TEST(Calc, DurabilitySaysWhatOneServerTakes) {
-  const auto words = [](const char* servers) {
-    std::string all;
-    const auto answer = ask("durability", {{"servers", servers}});
-    EXPECT_TRUE(answer.has_value());
-    if (!answer) return all;
-    for (const std::string& a : answer->assumptions) all += a;
-    return all;
-  };
-  EXPECT_NE(words("3").find("at most 4 of a group's 10 shards on one of 3"), std::string::npos);
-  EXPECT_NE(words("4").find("spread the group"), std::string::npos) << "3 of 10, and 2 may go";
-  EXPECT_EQ(words("5").find("spread the group"), std::string::npos) << "2 of 10";
-}
-
 // What is served costs what it is rented for; a rate asks for few accelerators, never for fewer
 // than a smaller rate.
-TEST(Calc, ServeMoneyAndRates) {
+TEST(Calc, serving_costs_and_rates) {
   const auto answer = ask("serve");
   ASSERT_TRUE(answer.has_value());
   const auto at = [&](const char* id) { return figure(*answer, id).value; };
@@ -408,7 +395,7 @@ TEST(Calc, ServeMoneyAndRates) {
   EXPECT_GT(value("serve", {{"cached", "0.8"}}, "requests"), at("requests"));
 }
 
-TEST(Calc, ServeByRateRolesAndChoices) {
+TEST(Calc, serving_by_rate_and_roles) {
   const auto market = cost::market_price(parts().cloud_prices, "h100-sxm", "", false);
   ASSERT_TRUE(market);
   const auto rated = ask("serve", {{"rate", "5"}});
@@ -425,7 +412,7 @@ TEST(Calc, ServeByRateRolesAndChoices) {
   ASSERT_TRUE(has(*rated, "choice_4"));
   EXPECT_FALSE(has(*rated, "choice_5"));
   for (const char* id : {"choice_2", "choice_3", "choice_4"}) {
-    EXPECT_GE(figure(*rated, id).value, gpus) << "the first needs the fewest";
+    EXPECT_GE(figure(*rated, id).value, gpus);
     EXPECT_EQ(figure(*rated, id).value, std::floor(figure(*rated, id).value));
   }
   const auto layout = [](const char* roles) {
@@ -442,12 +429,12 @@ TEST(Calc, ServeByRateRolesAndChoices) {
       std::sscanf(layout("apart").c_str(), "vllm in fp8, tp %d, %d prefill and %d decode replicas",
                   &tp, &prefill, &decode),
       3);
-  EXPECT_EQ(tp * (prefill + decode), 8) << "on eight accelerators";
+  EXPECT_EQ(tp * (prefill + decode), 8);
 }
 
 // What was said before is on the device, in the tier or computed again, and a tier that is fast
 // brings first tokens forward; one that is slower than computing is left alone.
-TEST(Calc, KvTierBringsBackWhatTheDeviceLost) {
+TEST(Calc, a_kv_tier_restores_evicted_blocks) {
   const CalcTexts crowd = {
       {"users", "150"}, {"think", "120 s"}, {"accelerator", "h100-sxm"}, {"tp", "2"}};
   const auto answer = ask("kv-tier", crowd);
@@ -468,7 +455,7 @@ TEST(Calc, KvTierBringsBackWhatTheDeviceLost) {
 }
 
 // One CXL 2.0 x16 link carries 64 GB/s, less than the two ports of the replica; four carry more.
-TEST(Calc, KvTierBehindAMemoryPoolIsAsFastAsItsLinks) {
+TEST(Calc, a_pooled_kv_tier_is_limited_by_its_links) {
   CalcTexts pooled = {{"users", "40"}, {"pool", "cxl-2-x16"}};
   EXPECT_NEAR(value("kv-tier", pooled, "fetch_token"), 163840 / 64e9, 1e-9);
   pooled["pool-links"] = "4";
@@ -483,7 +470,7 @@ TEST(Calc, KvTierBehindAMemoryPoolIsAsFastAsItsLinks) {
 }
 
 // Weights 2 B, gradients 4 B a parameter; Adam's 12 B are shared by the replicas under zero1.
-TEST(Calc, MemoryOfTrainingByItsParts) {
+TEST(Calc, training_memory_by_parts) {
   const double n = 8.03e9;
   const CalcTexts given{{"gpus", "8"}, {"sequence", "2048"}};
   EXPECT_NEAR(value("memory", given, "weights"), 2 * n, 0.02 * n);
@@ -502,30 +489,14 @@ TEST(Calc, MemoryOfTrainingByItsParts) {
   EXPECT_NEAR(figure(*whole, "peak").value, sum, 0.03 * sum);
   CalcTexts staged = given;
   staged["pp"] = "2";
-  EXPECT_NEAR(value("memory", staged, "weights"), n, 0.1 * n) << "half of the layers each";
+  EXPECT_NEAR(value("memory", staged, "weights"), n, 0.1 * n);
   CalcTexts two = given;
   two["mbs"] = "2";
   EXPECT_NEAR(value("memory", two, "activations"), 2 * figure(*whole, "activations").value,
               0.05 * figure(*whole, "activations").value);
 }
 
-// Between what surely fits and what does not lies what fits by little.
-TEST(Calc, MemorySaysWhereItFitsByLittle) {
-  std::string seen;
-  for (int blocks = 8; blocks <= 512; blocks += 1 + blocks / 16) {
-    const int sequence = 256 * blocks;
-    const auto answer =
-        ask("memory", {{"gpus", "8"}, {"tp", "2"}, {"sequence", std::to_string(sequence)}});
-    ASSERT_TRUE(answer.has_value());
-    const bool little = answer->answer.find("it fits by little") != std::string::npos;
-    const bool not_at_all = answer->answer.find("does not fit") != std::string::npos;
-    const char now = not_at_all ? 'n' : little ? 'l' : 'f';
-    if (seen.empty() || seen.back() != now) seen += now;
-  }
-  EXPECT_EQ(seen, "fln");
-}
-
-TEST(Calc, RefusesWhatItCannotRead) {
+TEST(Calc, unreadable_values_are_refused) {
   EXPECT_EQ(code_of("checkpoint", {{"parms", "70B"}}), "calc.parameter");
   EXPECT_EQ(code_of("checkpoint", {{"model", "llama-9"}}), "usage.part");
   EXPECT_EQ(code_of("checkpoint", {{"write", "40"}}), "usage.value");
@@ -555,7 +526,7 @@ TEST(Calc, RefusesWhatItCannotRead) {
 }
 
 // A node that the catalog knows no power or price of (rented instances) has no answer to give.
-TEST(Calc, SaysSoWhereTheCatalogKnowsNothing) {
+TEST(Calc, unknown_catalog_values_are_refused) {
   const auto without = [](auto lacks) -> std::string {
     for (const catalog::Node& n : parts().nodes) {
       if (lacks(n)) return n.id;
@@ -583,7 +554,7 @@ TEST(Calc, SaysSoWhereTheCatalogKnowsNothing) {
   }
 }
 
-TEST(Calc, CommandLineThatAsksTheSame) {
+TEST(Calc, the_command_line_reproduces_the_question) {
   const Calculator& c = *find_calculator("checkpoint");
   EXPECT_EQ(command_of(c, {}), "orrery calc checkpoint");
   EXPECT_EQ(command_of(c, {{"params", "70B"}, {"write", "40 GB/s"}}),

@@ -1,14 +1,154 @@
 #include "study/rehearse/rehearsal.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "study/rehearse/job_fixture.h"
+#include "study/rehearse/replay.h"
+#include "study/rehearse/simulated_places.h"
+#include "study/rehearse/simulated_slurm.h"
 
 namespace orrery::rehearse {
 namespace {
 
+using cluster::NodePool;
+using failure::ActionKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using workload::JobRecord;
+
+struct Idler final : RehearsalDriver {
+  std::optional<Seconds> tick() override { return minutes(10); }
+  void on_fault(const InjectedFault& fault) override { told.push_back(fault); }
+  std::vector<InjectedFault> told;
+};
+
+// A driver that only watches.
+struct Watcher final : RehearsalDriver {
+  std::optional<Seconds> tick() override {
+    ++ticks;
+    return seconds(10);
+  }
+  void on_fault(const InjectedFault&) override {}
+  int ticks = 0;
+};
+
+TEST(Rehearsal, the_last_nodes_are_spares) {
+  Rehearsal rehearsal({.nodes = 4, .spares = 2, .jobs = 0, .faults = 0});
+  const auto view = rehearsal.port().look();
+  ASSERT_TRUE(view);
+  std::map<std::string, bool> spare;
+  for (const failure::NodeView& n : view->nodes) spare[n.name] = n.spare;
+  EXPECT_EQ(spare, (std::map<std::string, bool>{
+                       {"n1", false}, {"n2", false}, {"n3", true}, {"n4", true}}));
+}
+
+// Nodes live for their mean and are repaired in theirs; of each stop half an interval is lost.
+TEST(Rehearsal, lives_repairs_and_losses_have_their_means) {
+  const std::vector<JobRecord> jobs = {a_job(0, 5e6, 1)};
+  const ReplayResult r = replay_jobs(
+      jobs, NodePool({8, 8}),
+      {.node_mtbf = seconds(1000), .repair = seconds(100), .checkpoint = seconds(10), .seed = 2});
+  ASSERT_GT(r.node_failures, 8000);
+  EXPECT_NEAR(r.down / r.node_failures / 8, 100, 4);
+  EXPECT_NEAR(2 * r.span.base() / r.node_failures, 1100, 35);
+  EXPECT_NEAR(r.lost / r.stops, 5, 0.2);
+}
+
+TEST(Rehearsal, faults_have_their_shares_and_nodes_are_repaired) {
+  Rehearsal rehearsal({.nodes = 100,
+                       .spares = 4,
+                       .jobs = 20,
+                       .faults = 120,
+                       .length = hours(4),
+                       .repair = minutes(5),
+                       .has_fence = true,
+                       .seed = 11});
+  Watcher watcher;
+  const RehearsalResult r = rehearsal.run(watcher);
+  EXPECT_TRUE(r.is_complete);
+  EXPECT_EQ(watcher.ticks, 1441);
+  ASSERT_EQ(r.faults.size(), 120u);
+  std::map<FaultKind, int> kinds;
+  Seconds last;
+  for (const InjectedFault& fault : r.faults) {
+    ++kinds[fault.kind];
+    last = max(last, fault.at);
+    EXPECT_LE(std::stoi(fault.node.substr(1)), 96);
+  }
+  EXPECT_NEAR(kinds[FaultKind::dies], 60, 18);
+  EXPECT_NEAR(kinds[FaultKind::flaps], 24, 14);
+  EXPECT_NEAR(kinds[FaultKind::unfit], 24, 14);
+  EXPECT_NEAR(kinds[FaultKind::silent], 12, 10);
+  EXPECT_LE(last, hours(3.6));
+  EXPECT_GT(last, hours(3.3));
+  // Slurm's own hold of two minutes is the least that a job without help is away.
+  for (const Seconds outage : r.outages) EXPECT_GE(outage, seconds(120));
+}
+
+// Nothing is repaired in time: who died, was drained or fell silent is not struck again.
+TEST(Rehearsal, a_failed_node_is_not_struck_again) {
+  for (const int nodes : {1, 4}) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      Rehearsal rehearsal({.nodes = nodes,
+                           .jobs = 1,
+                           .job_nodes = 1,
+                           .faults = 60,
+                           .length = minutes(15),
+                           .repair = hours(3),
+                           .has_fence = true,
+                           .seed = seed});
+      Idler driver;
+      const RehearsalResult r = rehearsal.run(driver);
+      std::set<std::string> out;
+      for (const InjectedFault& fault : r.faults) {
+        EXPECT_FALSE(out.contains(fault.node)) << fault.node;
+        if (fault.kind != FaultKind::flaps) out.insert(fault.node);
+      }
+      EXPECT_EQ(out.size(), static_cast<std::size_t>(nodes));
+      EXPECT_LT(r.faults.size(), 60U);
+      ASSERT_EQ(driver.told.size(), r.faults.size());
+      for (std::size_t i = 0; i < r.faults.size(); ++i) {
+        EXPECT_EQ(driver.told[i].node, r.faults[i].node);
+        EXPECT_EQ(driver.told[i].at, r.faults[i].at);
+        EXPECT_EQ(driver.told[i].kind, r.faults[i].kind);
+      }
+    }
+  }
+}
+
+// The clock of a rehearsal begins at a midnight; a driver that ends at once has seen no fault.
+TEST(Rehearsal, a_rehearsal_begins_at_midnight) {
+  Rehearsal rehearsal({.nodes = 3, .spares = 1, .jobs = 2, .job_nodes = 1, .faults = 0});
+  EXPECT_EQ(rehearsal.port().now(), seconds(1'700'006'400));
+  struct Minute final : RehearsalDriver {
+    std::optional<Seconds> tick() override {
+      ++ticks;
+      return minutes(30);
+    }
+    void on_fault(const InjectedFault&) override { ADD_FAILURE() << "none was asked for"; }
+    int ticks = 0;
+  } driver;
+  const RehearsalResult r = rehearsal.run(driver);
+  EXPECT_EQ(driver.ticks, 3);
+  EXPECT_TRUE(r.is_complete);
+  EXPECT_TRUE(r.waiting.empty());
+  EXPECT_TRUE(r.outages.empty());
+  EXPECT_EQ(rehearsal.port().now(), seconds(1'700'006'400 + 3600));
+}
+
+// Two jobs on two nodes and a third that finds none.
+TEST(Rehearsal, waiting_jobs_are_named_at_the_end) {
+  Rehearsal rehearsal({.nodes = 3, .spares = 1, .jobs = 3, .job_nodes = 1, .faults = 0});
+  struct Once final : RehearsalDriver {
+    std::optional<Seconds> tick() override { return hours(2); }
+    void on_fault(const InjectedFault&) override {}
+  } driver;
+  EXPECT_THAT(rehearsal.run(driver).waiting, ElementsAre("3"));
+}
 
 // Does what the policy says, with its memory and no journal.
 class PlainDriver final : public RehearsalDriver {
@@ -49,7 +189,7 @@ struct Idle final : RehearsalDriver {
   void on_fault(const InjectedFault&) override {}
 };
 
-TEST(Rehearsal, with_the_policy_jobs_are_back_in_seconds_and_without_it_in_minutes) {
+TEST(Rehearsal, the_policy_restores_jobs_in_seconds) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const RehearsalOptions options{.nodes = 16,
                                    .jobs = 6,
@@ -75,7 +215,7 @@ TEST(Rehearsal, with_the_policy_jobs_are_back_in_seconds_and_without_it_in_minut
   }
 }
 
-TEST(Rehearsal, with_a_fence_nodes_fall_silent_and_no_job_runs_twice) {
+TEST(Rehearsal, fencing_prevents_double_runs) {
   int silent = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     Rehearsal rehearsal({.nodes = 16,
@@ -96,10 +236,10 @@ TEST(Rehearsal, with_a_fence_nodes_fall_silent_and_no_job_runs_twice) {
   EXPECT_GT(silent, 0);
 }
 
-TEST(Rehearsal, says_which_jobs_wait_at_its_end) {
+TEST(Rehearsal, waiting_jobs_are_reported) {
   Rehearsal rehearsal({.nodes = 2, .jobs = 2, .job_nodes = 2, .faults = 0, .length = minutes(1)});
   Idle idle;
-  EXPECT_THAT(rehearsal.run(idle).waiting, ElementsAre("2")) << "two nodes, and each wants two";
+  EXPECT_THAT(rehearsal.run(idle).waiting, ElementsAre("2"));
 }
 
 // Takes a silent node for a dead one: what runs there may run twice.
@@ -113,7 +253,7 @@ struct Reckless final : RehearsalDriver {
   failure::RecoveryPort& port;
 };
 
-TEST(Rehearsal, says_where_a_job_may_have_run_twice) {
+TEST(Rehearsal, possible_double_runs_are_reported) {
   int twice = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Rehearsal rehearsal({.nodes = 16,
@@ -141,7 +281,7 @@ TEST(Rehearsal, the_same_seed_gives_the_same_run) {
   EXPECT_NE(run(3), run(4));
 }
 
-TEST(Rehearsal, a_driver_that_cannot_go_on_ends_it) {
+TEST(Rehearsal, a_failing_driver_ends_the_rehearsal) {
   Rehearsal rehearsal({.faults = 0, .length = hours(1)});
   PlainDriver driver(rehearsal.port());
   driver.ticks_left = 3;

@@ -1,21 +1,105 @@
 #include "study/rehearse/replay.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "core/base/random.h"
 #include "core/workload/job_synthesis.h"
+#include "study/rehearse/job_fixture.h"
+#include "study/rehearse/rehearsal.h"
+#include "study/rehearse/simulated_places.h"
+#include "study/rehearse/simulated_slurm.h"
 
 namespace orrery::rehearse {
 namespace {
 
 using cluster::BackfillVariant;
 using cluster::NodePool;
+using testing::ElementsAre;
 using workload::JobRecord;
+
+// Eight GPUs: A takes all for 100 s; B (8) and C (4) come at 10 and 20 and wait for it.
+TEST(Replay, waits_slowdown_and_shares_by_hand) {
+  std::vector<JobRecord> jobs = {a_job(0, 100, 8), a_job(10, 50, 8), a_job(20, 5, 4),
+                                 a_job(30, 9, 16)};
+  jobs[0].limit = seconds(1);  // a limit below the run is no limit
+  const ReplayResult r =
+      replay_jobs(jobs, NodePool({8}), {.queue = {.backfill = BackfillVariant::fifo}});
+  EXPECT_EQ(r.jobs, 4);
+  EXPECT_EQ(r.rejected, 1);
+  EXPECT_EQ(r.finished, 3);
+  EXPECT_EQ(r.waits[0], seconds(0));
+  EXPECT_EQ(r.waits[1], seconds(90));
+  EXPECT_EQ(r.waits[2], seconds(130));
+  EXPECT_LT(r.waits[3], seconds(0));
+  EXPECT_NEAR(r.wait.mean_s, 220.0 / 3, 1e-9);
+  EXPECT_EQ(r.wait.median_s, 90);
+  EXPECT_EQ(r.wait.max_s, 130);
+  EXPECT_NEAR(r.wait_wide.mean_s, 45, 1e-9);
+  // (0+100)/100, (90+50)/50, (130+5)/10: a run below ten seconds counts as ten.
+  EXPECT_NEAR(r.slowdown, (1 + 2.8 + 13.5) / 3, 1e-9);
+  EXPECT_EQ(r.span, seconds(155));
+  EXPECT_EQ(r.productive, 100 * 8 + 50 * 8 + 5 * 4);
+  EXPECT_EQ(r.idle, 155 * 8 - r.productive);
+  const ReplayWait spread = wait_of(std::vector<double>{5, 1, 4, 2, 3});
+  EXPECT_EQ(spread.median_s, 3);
+  EXPECT_EQ(spread.max_s, 5);
+  EXPECT_GT(spread.p99_s, spread.p90_s);
+  EXPECT_GT(spread.p90_s, spread.median_s);
+}
+
+// Four GPUs. A holds three for 100 s, though it asked for 10; B wants all four and waits for A. C
+// ends at 52, before B can begin at 100, and passes.
+TEST(Replay, an_overlong_job_is_expected_to_finish) {
+  std::vector<JobRecord> jobs = {a_job(0, 100, 3), a_job(1, 10, 4), a_job(2, 50, 1)};
+  jobs[0].limit = seconds(10);
+  const ReplayResult r =
+      replay_jobs(jobs, NodePool({4}), {.queue = {.backfill = BackfillVariant::easy}});
+  EXPECT_EQ(r.waits[1], seconds(99));
+  EXPECT_EQ(r.waits[2], seconds(0));
+}
+
+// Two nodes of four: a job of eight on two nodes takes half of each, one of six on one nothing.
+TEST(Replay, jobs_spread_over_their_nodes) {
+  const auto r = replay_jobs(std::vector<JobRecord>{a_job(0, 100, 4, 2), a_job(1, 100, 3)},
+                             NodePool({4, 4}), {.queue = {.backfill = BackfillVariant::fifo}});
+  EXPECT_EQ(r.waits[1], seconds(99));
+}
+
+TEST(Replay, waiting_jobs_are_listed_up_to_the_limit) {
+  std::vector<JobRecord> jobs = {a_job(0, 100, 8)};
+  for (int i = 0; i < 5; ++i) jobs.push_back(a_job(1, 10, 8));
+  const auto r = replay_jobs(jobs, NodePool({8}), {.ask_at = seconds(50), .ask_jobs = 3});
+  EXPECT_EQ(r.waiting_when_asked, 5u);
+  ASSERT_EQ(r.answers.size(), 3u);
+  EXPECT_EQ(r.answers[0].job, 1u);
+}
+
+// A job on a node that fails keeps what it saved, and every GPU-second is one of four.
+TEST(Replay, failures_cost_unsaved_work_and_repair) {
+  const std::vector<JobRecord> jobs = {a_job(0, 50'000, 16, 2)};
+  ReplayOptions options{
+      .node_mtbf = seconds(20'000), .repair = seconds(500), .checkpoint = seconds(100), .seed = 3};
+  const ReplayResult saved = replay_jobs(jobs, NodePool({8, 8}), options);
+  ASSERT_GT(saved.stops, 1);
+  EXPECT_LE(saved.lost, saved.stops * 100.0 * 16);
+  EXPECT_NEAR(saved.productive, 50'000.0 * 16, 1e-6);
+  EXPECT_NEAR(saved.span.base() * 16, saved.productive + saved.lost + saved.down + saved.idle,
+              1e-3);
+  // Only the standby node is idle, while the other is repaired.
+  EXPECT_NEAR(saved.idle / saved.down, 1, 0.35);
+  EXPECT_NEAR(saved.down / saved.node_failures / 8, 500, 350);
+  EXPECT_EQ(saved.waits[0], seconds(0));
+  options.checkpoint = {};
+  const ReplayResult lost = replay_jobs(jobs, NodePool({8, 8}), options);
+  EXPECT_GT(lost.lost, 10 * saved.lost);
+  EXPECT_NEAR(lost.span.base() * 16, lost.productive + lost.lost + lost.down + lost.idle, 1e-3);
+}
 
 JobRecord job_at(double submit, double run, int gpus, double limit = 0) {
   return {.submit = seconds(submit),
@@ -93,7 +177,7 @@ std::vector<JobRecord> random_jobs(std::uint64_t seed, int count, int gpus_max) 
   return jobs;
 }
 
-TEST(Replay, AgreesWithAnIndependentProgram) {
+TEST(Replay, agrees_with_an_independent_program) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto jobs = random_jobs(seed, 500, 16);
     EXPECT_DOUBLE_EQ(mean_wait(jobs, 64, BackfillVariant::fifo), oracle(jobs, 64, false));
@@ -102,7 +186,7 @@ TEST(Replay, AgreesWithAnIndependentProgram) {
 }
 
 // M/M/c: 8 GPUs, offered load 6: Erlang C gives 0.3570 waiting and a mean wait of C S / (c - a).
-TEST(Replay, AgreesWithErlang) {
+TEST(Replay, agrees_with_erlang) {
   workload::JobMix mix{.jobs = 400'000, .span = seconds(400'000 * 100.0 / 6)};
   mix.classes = {{.widths = {{1, 1}}, .runs = {{0, seconds(1)}, {1, seconds(2)}}}};
   workload::JobTrace trace = workload::synthesize_jobs(mix, 5);
@@ -114,7 +198,7 @@ TEST(Replay, AgreesWithErlang) {
   EXPECT_NEAR(r.used_share(), 0.75, 0.005);
 }
 
-TEST(Replay, AccountsForEveryGpuSecond) {
+TEST(Replay, accounts_for_every_gpu_second) {
   const auto jobs = random_jobs(3, 400, 24);
   const ReplayOptions options{.queue = {.backfill = BackfillVariant::easy},
                               .node_mtbf = seconds(3000),
@@ -132,7 +216,7 @@ TEST(Replay, AccountsForEveryGpuSecond) {
   EXPECT_EQ(replay_jobs(jobs, NodePool(std::vector<int>(8, 8)), options).events, r.events);
 }
 
-TEST(Replay, RejectsWhatTheFleetNeverHas) {
+TEST(Replay, jobs_larger_than_the_fleet_are_rejected) {
   const std::vector<JobRecord> jobs{job_at(0, 10, 4), job_at(1, 10, 9)};
   const ReplayResult r = replay_jobs(jobs, NodePool({8}), {});
   EXPECT_EQ(r.rejected, 1);
@@ -143,7 +227,7 @@ TEST(Replay, RejectsWhatTheFleetNeverHas) {
 // Jobs 40,000 to 49,999 of the Philly trace in the order of (submission, run time, GPUs), on 384
 // GPUs: AccaSim (Python, 2020) gives a mean wait of 43,433.14 s under FIFO and 11,145.76 s under
 // what it calls EASY; a 40-line program gave 43,433.1 s and 30,305.7 s.
-TEST(Replay, PhillyOn384Gpus) {
+TEST(Replay, philly_on_384_gpus) {
   const char* folder = std::getenv("ORRERY_TRACES");
   std::ifstream file(std::string(folder == nullptr ? "" : folder) + "/philly_jobs.csv");
   if (!file) GTEST_SKIP() << "ORRERY_TRACES names no folder with philly_jobs.csv";
@@ -163,12 +247,36 @@ TEST(Replay, PhillyOn384Gpus) {
 
 // Eight GPUs on three nodes have no number a node: they go wherever they fit, here on two whole
 // nodes, so that the next job has the other two at once.
-TEST(Replay, gpus_that_do_not_divide_over_their_nodes_go_where_they_fit) {
+TEST(Replay, uneven_gpu_counts_are_placed) {
   std::vector<JobRecord> jobs = {job_at(0, 100, 8), job_at(1, 100, 8)};
   jobs[0].nodes = 3;
   jobs[1].nodes = 2;
   const ReplayResult r = replay_jobs(jobs, NodePool(std::vector<int>(4, 4)), {});
   EXPECT_EQ(r.wait.mean_s, 0);
+}
+
+// 10 GPUs. A (8, 100 s) at 0; B (4, 50 s) at 10 waits 90 s; C (9, 5 s) at 20 until B has ended at
+// 150: 130 s; D (11) is too large.
+TEST(Replay, a_replay_by_hand) {
+  const std::vector<JobRecord> jobs{traced(0, 100, 8), traced(10, 50, 4), traced(20, 5, 9),
+                                    traced(30, 5, 11)};
+  const ReplayResult r =
+      replay_jobs(jobs, NodePool({10}), {.queue = {.backfill = BackfillVariant::fifo}});
+  EXPECT_EQ(r.jobs, 4);
+  EXPECT_EQ(r.rejected, 1);
+  EXPECT_EQ(r.finished, 3);
+  EXPECT_EQ(r.node_failures + r.stops, 0);
+  EXPECT_THAT(r.waits, ElementsAre(seconds(0), seconds(90), seconds(130), seconds(-1)));
+  EXPECT_DOUBLE_EQ(r.span.base(), 155);
+  EXPECT_DOUBLE_EQ(r.wait.mean_s, 220.0 / 3);
+  EXPECT_DOUBLE_EQ(r.wait.median_s, 90);
+  EXPECT_DOUBLE_EQ(r.wait.max_s, 130);
+  EXPECT_DOUBLE_EQ(r.wait_wide.mean_s, 65);
+  // 1, 140/50 and 135/10: five seconds count as ten.
+  EXPECT_DOUBLE_EQ(r.slowdown, (1 + 2.8 + 13.5) / 3);
+  EXPECT_DOUBLE_EQ(r.productive, 800 + 200 + 45);
+  EXPECT_DOUBLE_EQ(r.idle, 1550 - 1045);
+  EXPECT_EQ(r.lost + r.down, 0);
 }
 
 }  // namespace

@@ -1,116 +1,168 @@
-// Every order and every span of the simulated Slurm, by value and on either side of its moment.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include "study/rehearse/rehearsal.h"
+#include "study/rehearse/simulated_places.h"
 #include "study/rehearse/simulated_slurm.h"
+#include "study/rehearse/slurm_fixture.h"
 
 namespace orrery::rehearse {
 namespace {
 
 using failure::ActionKind;
 using failure::JobPhase;
+using testing::ElementsAre;
 
-constexpr double kEpoch = 1'700'000'000;
-
-struct Rig {
-  explicit Rig(const SimulatedOptions& options = {.nodes = 4}) : slurm(kernel, options) {}
+struct OddRig {
+  explicit OddRig(const SimulatedOptions& options = {.nodes = 4}) : slurm(kernel, options) {}
   void until(double s) { kernel.run(sim::SimTime::from(seconds(s))); }
-  failure::JobView job(std::size_t i = 0) { return slurm.look()->jobs.at(i); }
-  failure::NodeView node(std::size_t i = 0) { return slurm.look()->nodes.at(i); }
-  bool order(ActionKind kind, const std::string& job, std::vector<std::string> nodes = {}) {
-    return slurm.act({.kind = kind, .job = job, .nodes = std::move(nodes)}).has_value();
-  }
+  failure::JobView job() { return slurm.look()->jobs.at(0); }
   sim::Kernel kernel;
   SimulatedSlurm slurm;
 };
 
-TEST(SlurmSpans, AJobStartsRunsLeavesAndWaitsInTheirTimes) {
-  Rig r;
-  r.slurm.submit(2);
-  r.until(0.05);
-  EXPECT_EQ(r.job().phase, JobPhase::starting) << "the pass of the first instant took it";
-  r.until(0.15);
-  EXPECT_EQ(r.job().phase, JobPhase::running);
-  EXPECT_EQ(r.slurm.look()->now, seconds(kEpoch + 0.15));
+// A restarted controller that is lost again only becomes unreachable; jobs still start.
+TEST(SimulatedSlurmOrders, losing_a_restored_controller_does_no_harm) {
+  OddRig r;
   r.until(1);
-  r.slurm.requeue_job("1");
-  EXPECT_EQ(r.job().ended, seconds(kEpoch + 1));
-  r.until(1.29);
-  EXPECT_EQ(r.job().phase, JobPhase::completing);
-  r.until(1.31);
-  EXPECT_EQ(r.job().phase, JobPhase::pending);
-  EXPECT_TRUE(r.job().nodes.empty());
-  EXPECT_NEAR(r.job().eligible.base(), kEpoch + 1.3 + 121, 1e-6);
-  EXPECT_EQ(r.job().restarts, 1);
-  r.until(122.2);
-  EXPECT_EQ(r.job().phase, JobPhase::pending);
-  r.until(122.7);  // the pass at 122.5
-  EXPECT_EQ(r.job().phase, JobPhase::running);
-  ASSERT_EQ(r.slurm.runs("1").size(), 2u);
-  EXPECT_NEAR(r.slurm.runs("1")[0].start.base(), kEpoch, 1e-6);
-  EXPECT_NEAR(r.slurm.runs("1")[0].end.base(), kEpoch + 1, 1e-6);
-  EXPECT_NEAR(r.slurm.runs("1")[1].start.base(), kEpoch + 122.5, 1e-6);
+  r.slurm.kill_controller(seconds(2));
+  r.until(4);
+  r.slurm.lose_controller(seconds(10));
+  r.slurm.submit(1);
+  r.until(6);
+  EXPECT_TRUE(r.slurm.is_running("1"));
+  EXPECT_FALSE(r.slurm.look());
+  r.slurm.fail_node("n1");
+  r.until(13.9);
+  EXPECT_FALSE(r.slurm.look());
+  r.until(14);
+  EXPECT_TRUE(r.slurm.look()->nodes[0].down);
 }
 
-TEST(SlurmSpans, AFenceTakesASecondAndEndsWhatRanThere) {
-  Rig r;
+// Saved at 5 s while starting; back at 7 s it restarts beside the existing run.
+TEST(SimulatedSlurmOrders, a_run_saved_at_its_start_is_known) {
+  OddRig r({.nodes = 4, .starting = seconds(10)});
   r.slurm.submit(1);
-  r.until(1);
-  r.slurm.silence_node("n1");
-  EXPECT_TRUE(r.order(ActionKind::fence_node, "", {"n1"}));
-  EXPECT_EQ(r.node().fence, failure::FenceState::under_way);
-  r.until(1.95);
-  EXPECT_EQ(r.node().fence, failure::FenceState::under_way);
-  r.until(2.05);
-  EXPECT_EQ(r.node().fence, failure::FenceState::off);
-  EXPECT_TRUE(r.order(ActionKind::down_node, "", {"n1"}));
+  r.until(6);
+  EXPECT_EQ(r.job().phase, JobPhase::starting);
+  r.slurm.kill_controller(seconds(1));
+  r.until(16.9);
+  EXPECT_EQ(r.job().phase, JobPhase::starting);
+  r.until(17);
+  EXPECT_EQ(r.job().phase, JobPhase::running);
+  ASSERT_EQ(r.slurm.runs("1").size(), 1U);
+  EXPECT_EQ(r.slurm.runs("1")[0].end, Seconds());
+  EXPECT_EQ(r.job().restarts, 0);
+}
+
+// Its node died and is back before the controller is: all nodes answer, and none has the run.
+TEST(SimulatedSlurmOrders, an_unknown_run_is_requeued) {
+  OddRig r;
+  r.slurm.submit(1);
+  r.until(5.2);
+  r.slurm.kill_controller(seconds(2));
+  r.slurm.fail_node("n1");
+  r.until(6);
+  r.slurm.return_node("n1");
+  r.until(7.3);
+  EXPECT_EQ(r.job().phase, JobPhase::completing);
+  EXPECT_EQ(r.job().restarts, 1);
+  EXPECT_NEAR(r.slurm.runs("1")[0].end.base(), 1'700'000'005.2, 1e-6);
+  r.until(7.6);
+  EXPECT_EQ(r.job().phase, JobPhase::pending);
+  EXPECT_FALSE(r.slurm.look()->nodes[0].silent);
   r.until(200);
   EXPECT_TRUE(r.slurm.is_running("1"));
-  EXPECT_TRUE(r.slurm.overlaps().empty()) << "it was surely off";
+  EXPECT_EQ(r.slurm.runs("1").size(), 2U);
 }
 
-// Back at 15 s, it waits for a node's answer until 75 s.
-TEST(SlurmSpans, ANodeIsDownAfterTheTimeout) {
-  Rig r;
-  r.until(10);
-  r.slurm.kill_controller(seconds(5));
-  r.slurm.fail_node("n2");
-  r.until(14.9);
-  EXPECT_FALSE(r.slurm.look());
-  r.until(15.1);
-  ASSERT_TRUE(r.slurm.look());
-  EXPECT_EQ(r.slurm.look()->controller_since, seconds(kEpoch + 15));
-  EXPECT_TRUE(r.node(1).silent);
-  EXPECT_FALSE(r.node(0).silent);
-  r.until(74.9);
-  EXPECT_FALSE(r.node(1).down);
-  r.until(75.1);
-  EXPECT_TRUE(r.node(1).down);
-  EXPECT_FALSE(r.node(1).silent);
+struct RefusalRig {
+  void until(double s) { kernel.run(sim::SimTime::from(seconds(s))); }
+  std::string said(ActionKind kind, const std::string& job, std::vector<std::string> nodes = {}) {
+    const auto done = slurm.act({.kind = kind, .job = job, .nodes = std::move(nodes)});
+    if (done) return "";
+    return done.error().front().code;
+  }
+  sim::Kernel kernel;
+  SimulatedSlurm slurm{kernel, {.nodes = 3}};
+};
+
+TEST(SimulatedSlurmOrders, refused_orders_have_a_reason) {
+  RefusalRig r;
+  r.slurm.submit(1);
+  EXPECT_EQ(r.said(ActionKind::requeue_job, "1"), "slurm.refused");
+  EXPECT_EQ(r.said(ActionKind::hold_job, "2"), "slurm.refused");
+  EXPECT_EQ(r.said(ActionKind::drain_node, "", {"n4"}), "slurm.refused");
+  EXPECT_EQ(r.said(ActionKind::drain_node, ""), "");
+  r.until(1);
+  EXPECT_EQ(r.said(ActionKind::exclude_nodes, "1", {"n1"}), "slurm.refused");
+  EXPECT_EQ(r.said(ActionKind::release_job, "1"), "slurm.refused");
+  r.slurm.lose_answers(1);
+  EXPECT_EQ(r.said(ActionKind::drain_node, "", {"n2"}), "slurm.refused");
+  r.slurm.lose_controller(seconds(2));
+  r.until(2.999);
+  EXPECT_EQ(r.said(ActionKind::drain_node, "", {"n3"}), "slurm.refused");
+  EXPECT_TRUE(r.slurm.is_running("1"));
+  r.until(3);
+  EXPECT_EQ(r.said(ActionKind::drain_node, "", {"n3"}), "");
+  const auto seen = r.slurm.look();
+  ASSERT_TRUE(seen);
+  EXPECT_FALSE(seen->nodes[0].drained);
+  EXPECT_TRUE(seen->nodes[1].drained && seen->nodes[2].drained);
 }
 
-// The forgotten run is killed from 7.6 s to 9.6 s: until then no other is launched beside it.
-TEST(SlurmSpans, AKilledRunHoldsItsNodesForTwoSeconds) {
-  for (const bool early : {true, false}) {
-    Rig r;
-    r.until(5.6);
-    r.slurm.submit(4);
-    r.until(6.6);
-    r.slurm.kill_controller(seconds(1));
-    r.until(7);
-    EXPECT_TRUE(r.order(ActionKind::hold_job, "1") == false) << "nobody is there to take orders";
-    r.until(7.61);
-    EXPECT_TRUE(r.order(ActionKind::hold_job, "1"));
-    r.until(early ? 9.3 : 9.7);
-    EXPECT_TRUE(r.order(ActionKind::unhold_job, "1"));
-    r.until(10.7);
-    EXPECT_EQ(r.job().launch_failed, early);
-    EXPECT_EQ(r.slurm.runs("1").size(), early ? 1u : 2u);
-    if (early) EXPECT_NEAR(r.job().eligible.base(), kEpoch + 9.5 + 121, 1e-6);
+// An order about a node that means nothing for nodes, and one about a job likewise.
+TEST(SimulatedSlurmOrders, orders_for_nodes_and_jobs_are_distinct) {
+  RefusalRig r;
+  r.slurm.submit(1);
+  EXPECT_EQ(r.said(ActionKind::hold_job, "", {"n1"}), "");
+  EXPECT_EQ(r.said(ActionKind::drain_node, "1", {"n1"}), "");
+  r.until(1);
+  EXPECT_TRUE(r.slurm.is_running("1"));
+  EXPECT_FALSE(r.slurm.look()->nodes[0].drained);
+  EXPECT_FALSE(r.slurm.look()->jobs[0].held);
+}
+
+// A fence that hangs is under way for ever; the next order for the node is carried out.
+TEST(SimulatedSlurmOrders, a_fence_hangs_once) {
+  RefusalRig r;
+  r.slurm.hang_fence("n2");
+  EXPECT_EQ(r.said(ActionKind::fence_node, "", {"n2"}), "");
+  r.until(100);
+  EXPECT_EQ(r.slurm.look()->nodes[1].fence, failure::FenceState::under_way);
+  EXPECT_EQ(r.said(ActionKind::fence_node, "", {"n2"}), "");
+  r.until(102);
+  EXPECT_EQ(r.slurm.look()->nodes[1].fence, failure::FenceState::off);
+  EXPECT_EQ(r.slurm.look()->nodes[0].fence, failure::FenceState::none);
+}
+
+// While the controller is dead nothing is scheduled, and a node that dies is not seen.
+TEST(SimulatedSlurmOrders, a_dead_controller_schedules_nothing) {
+  for (const bool is_killed : {true, false}) {
+    RefusalRig r;
+    r.until(1);
+    is_killed ? r.slurm.kill_controller(seconds(10)) : r.slurm.lose_controller(seconds(10));
+    r.slurm.submit(1);
+    r.slurm.fail_node("n3");
+    r.until(5);
+    EXPECT_EQ(r.slurm.runs("1").size(), is_killed ? 0U : 1U);
+    r.until(10.9);
+    EXPECT_EQ(r.slurm.runs("1").size(), is_killed ? 0U : 1U);
+    r.until(11.7);
+    EXPECT_TRUE(r.slurm.is_running("1"));
+    EXPECT_EQ(r.slurm.look()->nodes[2].down, !is_killed);
+    EXPECT_EQ(r.slurm.look()->nodes[2].silent, is_killed);
+    EXPECT_TRUE(r.slurm.knows("1"));
+    EXPECT_FALSE(r.slurm.knows("2"));
   }
 }
 
-TEST(SlurmState, ARunThatIsKnownLivesOnWhenTheControllerIsBack) {
+TEST(SimulatedSlurmOrders, jobs_are_listed_in_submission_order) {
+  RefusalRig r;
+  for (int i = 0; i < 11; ++i) r.slurm.submit(1);
+  EXPECT_THAT(r.slurm.jobs(), ElementsAre("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"));
+}
+
+TEST(SimulatedSlurmOrders, known_runs_survive_a_controller_restart) {
   Rig r;
   r.slurm.submit(2);
   r.until(6);
@@ -123,7 +175,7 @@ TEST(SlurmState, ARunThatIsKnownLivesOnWhenTheControllerIsBack) {
 }
 
 // It had left its nodes to run again, ran, and was done; the save knows that it leaves them.
-TEST(SlurmState, WhetherAJobComesBackIsRemembered) {
+TEST(SimulatedSlurmOrders, requeue_settings_are_saved) {
   Rig r({.nodes = 4, .hold = seconds(1), .completing = seconds(10), .save = seconds(12)});
   r.slurm.submit(1);
   r.until(4.8);
@@ -139,7 +191,7 @@ TEST(SlurmState, WhetherAJobComesBackIsRemembered) {
   EXPECT_EQ(r.job().phase, JobPhase::pending);
 }
 
-TEST(SlurmState, FencesAreNotTheControllers) {
+TEST(SimulatedSlurmOrders, fences_survive_the_controller) {
   Rig r;
   r.until(5.6);
   r.slurm.silence_node("n1");
@@ -150,7 +202,7 @@ TEST(SlurmState, FencesAreNotTheControllers) {
   EXPECT_EQ(r.node().fence, failure::FenceState::off);
 }
 
-TEST(SlurmState, OrdersAfterTheLastSaveAreForgotten) {
+TEST(SimulatedSlurmOrders, orders_after_the_last_save_are_lost) {
   for (const bool saved : {true, false}) {
     Rig r;
     r.slurm.submit(4);
@@ -165,7 +217,7 @@ TEST(SlurmState, OrdersAfterTheLastSaveAreForgotten) {
   }
 }
 
-TEST(SlurmOrders, NodesOfJobsThatAreOverAreFree) {
+TEST(SimulatedSlurmOrders, nodes_of_finished_jobs_are_free) {
   Rig r;
   r.slurm.submit(2);
   r.slurm.submit(2);
@@ -180,7 +232,7 @@ TEST(SlurmOrders, NodesOfJobsThatAreOverAreFree) {
   EXPECT_TRUE(r.slurm.is_running("3"));
 }
 
-TEST(SlurmOrders, OnlyWhatLivesCanEnd) {
+TEST(SimulatedSlurmOrders, only_live_jobs_can_end) {
   Rig r;
   r.slurm.submit(1);
   r.until(1);
@@ -188,14 +240,14 @@ TEST(SlurmOrders, OnlyWhatLivesCanEnd) {
   r.slurm.requeue_job("1");
   r.slurm.crash_job("1");
   r.until(2);
-  EXPECT_EQ(r.job().phase, JobPhase::pending) << "it had left already";
+  EXPECT_EQ(r.job().phase, JobPhase::pending);
   EXPECT_EQ(r.job().restarts, 1);
   r.slurm.finish_job("1");
-  EXPECT_EQ(r.job().phase, JobPhase::pending) << "it does not run";
+  EXPECT_EQ(r.job().phase, JobPhase::pending);
   EXPECT_EQ(r.slurm.jobs(), std::vector<std::string>{"1"});
 }
 
-TEST(SlurmOrders, AreRefusedWhereSlurmRefusesThem) {
+TEST(SimulatedSlurmOrders, invalid_orders_are_refused) {
   Rig r;
   r.slurm.submit(1);
   EXPECT_FALSE(r.order(ActionKind::requeue_job, "1")) << "it waits";
@@ -212,13 +264,13 @@ TEST(SlurmOrders, AreRefusedWhereSlurmRefusesThem) {
   r.until(3);
   r.slurm.crash_job("1");
   r.until(4);
-  EXPECT_TRUE(r.order(ActionKind::requeue_job, "1")) << "one that failed may come again";
+  EXPECT_TRUE(r.order(ActionKind::requeue_job, "1"));
   EXPECT_EQ(r.job().restarts, 2);
   EXPECT_EQ(r.job().phase, JobPhase::pending);
   EXPECT_EQ(r.job().eligible, seconds(kEpoch + 4 + 121));
 }
 
-TEST(SlurmOrders, HoldsAnswersAndTheirLosses) {
+TEST(SimulatedSlurmOrders, held_answers_can_be_lost) {
   Rig r;
   r.slurm.submit(1);
   EXPECT_TRUE(r.order(ActionKind::hold_job, "1"));
@@ -228,13 +280,13 @@ TEST(SlurmOrders, HoldsAnswersAndTheirLosses) {
   r.slurm.lose_answers(2);
   EXPECT_FALSE(r.order(ActionKind::drain_node, "", {"n1"}));
   EXPECT_FALSE(r.order(ActionKind::unhold_job, "1"));
-  EXPECT_FALSE(r.job().held) << "it was done";
+  EXPECT_FALSE(r.job().held);
   EXPECT_TRUE(r.order(ActionKind::drain_node, "", {"n2"}));
   r.until(4);
-  EXPECT_EQ(r.slurm.runs("1").at(0).nodes, std::vector<std::string>{"n3"}) << "two are drained";
+  EXPECT_EQ(r.slurm.runs("1").at(0).nodes, std::vector<std::string>{"n3"});
 }
 
-TEST(SlurmOrders, NodesBreakComeBackAndStandBy) {
+TEST(SimulatedSlurmOrders, nodes_fail_return_and_stand_by) {
   Rig r;
   r.slurm.break_node("n1");
   EXPECT_TRUE(r.node(0).broken);
@@ -247,7 +299,7 @@ TEST(SlurmOrders, NodesBreakComeBackAndStandBy) {
   EXPECT_TRUE(r.node(3).drained);
   r.slurm.submit(1);
   r.until(1);
-  EXPECT_TRUE(r.slurm.runs("1").empty()) << "nobody may take it";
+  EXPECT_TRUE(r.slurm.runs("1").empty());
   r.slurm.return_node("n2");
   EXPECT_FALSE(r.node(1).silent);
   r.until(2);
@@ -265,7 +317,7 @@ TEST(SlurmOrders, NodesBreakComeBackAndStandBy) {
   EXPECT_EQ(r.slurm.runs("2").at(0).nodes, (std::vector<std::string>{"n1", "n3", "n4"}));
 }
 
-TEST(SlurmOrders, ANodeThatMayStillRunAJobIsSeen) {
+TEST(SimulatedSlurmOrders, a_possible_double_run_is_detected) {
   Rig r;
   r.slurm.submit(1);
   r.slurm.submit(1);
@@ -279,7 +331,7 @@ TEST(SlurmOrders, ANodeThatMayStillRunAJobIsSeen) {
   EXPECT_EQ(r.slurm.overlaps(), std::vector<std::string>{"n1 still runs a job"});
 }
 
-TEST(SlurmOrders, AJobMayBeSentToNamedNodes) {
+TEST(SimulatedSlurmOrders, a_job_may_name_its_nodes) {
   Rig r;
   r.slurm.submit(1);
   r.slurm.place("1", {"n4", "n2"});

@@ -1,14 +1,19 @@
 // For tests: tables of a few rows by name and value, and the inputs of the shipped models.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
+#include "core/catalog/embedded_table.h"
 #include "model/machine/known_fixture.h"
 #include "study/score/score.h"
+#include "study/score/serving_rows.h"
 
 namespace orrery::score {
 
@@ -21,7 +26,7 @@ inline RowFields with_fields(RowFields fields, const RowFields& more) {
   return fields;
 }
 
-// Of one host of H100, as a row of data/validation/training.csv says it.
+// A run on one host of H100, in the columns of data/validation/training.csv.
 inline RowFields training_fields(const RowFields& more) {
   return with_fields({{"id", "a"},
                       {"gpu", "h100-sxm"},
@@ -42,8 +47,7 @@ inline RowFields training_fields(const RowFields& more) {
                      more);
 }
 
-// Columns that a row does not have are blank in it; one of its own at the end keeps rows of blanks
-// rows.
+// Columns that a row does not have are blank; the last column keeps blank rows.
 inline CsvTable table_of(const std::vector<RowFields>& rows) {
   RowFields columns;
   for (const RowFields& row : rows) columns.insert(row.begin(), row.end());
@@ -59,11 +63,35 @@ inline CsvTable table_of(const std::vector<RowFields>& rows) {
   return CsvTable::parse(text, "rows.csv").value();
 }
 
+inline CsvTable one_row(const RowFields& fields) { return table_of({fields}); }
+
 inline std::vector<std::string> split_lines(std::string_view text) {
   std::vector<std::string> lines;
   for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
   return lines;
+}
+
+inline RowFields offline_fields() {
+  return {{"id", "r"},       {"model", "Llama 3.3 70B"},
+          {"gpu", "H200"},   {"precision", "FP8"},
+          {"num_gpus", "2"}, {"isl", "128"},
+          {"osl", "2048"},   {"metric", "output tokens/s total"}};
+}
+
+inline std::string training_csv(const std::string& rows) {
+  return "id,gpu,n_gpus,model,seq,gbs,mbs,tp,pp,cp,precision,framework,release,certainty,"
+         "tokens_per_s_per_gpu,peak_gib,watts,source\n" +
+         rows;
+}
+
+inline const CsvTable& outside_rows() {
+  static const CsvTable table = catalog::embedded_table("validation/training_outside.csv").value();
+  return table;
+}
+
+inline ScoreSummary alone(const ScoredRow& row) {
+  return summarise(std::vector<const ScoredRow*>{&row});
 }
 
 }  // namespace orrery::score

@@ -1,19 +1,220 @@
-// A probe's report laid over a tier, and beside the plan.
 #include "study/score/storage_probe.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "model/design_text/read_design.h"
-#include "model/machine/known_fixture.h"
+#include <nlohmann/json.hpp>
+
 #include "plan/verdict/verdict.h"
+#include "study/score/calibrate.h"
+#include "study/score/refit_fixture.h"
+#include "study/score/rows_fixture.h"
 #include "study/score/storage_compare.h"
+#include "study/score/tier_fixture.h"
 
 namespace orrery::score {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+RowFields tier_row(const RowFields& more) {
+  return with_fields({{"tier", "hot"},
+                      {"parameter", "read_bytes_per_s"},
+                      {"value", "7"},
+                      {"error", "0.2"},
+                      {"fit", "a probe"}},
+                     more);
+}
+
+TEST(StorageProbe, a_tier_has_one_row_per_parameter) {
+  machine::TierMeasurement m{.tier = "hot", .error = 0.2, .source = "a, probe"};
+  m.read = BytesPerSecond(7e9);
+  m.write = BytesPerSecond(5e9);
+  m.creates = PerSecond(300);
+  m.first_byte = Seconds(0.0025);
+  m.stream_rate = BytesPerSecond(2e9);
+  const std::string text = tier_calibration_csv(m);
+  const auto read = read_tier_calibration(CsvTable::parse(text, "t.csv").value());
+  ASSERT_TRUE(read) << text;
+  ASSERT_EQ(read->size(), 1U);
+  const machine::TierMeasurement& back = read->front();
+  EXPECT_EQ(back.tier, "hot");
+  EXPECT_EQ(back.read, m.read);
+  EXPECT_EQ(back.write, m.write);
+  EXPECT_EQ(back.creates, m.creates);
+  EXPECT_EQ(back.first_byte, m.first_byte);
+  EXPECT_EQ(back.stream_rate, m.stream_rate);
+  EXPECT_EQ(back.error, 0.2);
+  EXPECT_EQ(back.source, "a, probe");
+}
+
+TEST(StorageProbe, useless_rows_of_a_tier_are_refused) {
+  const std::string parameter = [] {
+    machine::TierMeasurement m{.tier = "hot"};
+    m.read = BytesPerSecond(1);
+    const CsvTable t = CsvTable::parse(tier_calibration_csv(m), "t.csv").value();
+    return std::string(t.text(t.rows()[0], "parameter"));
+  }();
+  const auto read = [&](const RowFields& more) {
+    return read_tier_calibration(
+        table_of({tier_row(with_fields({{"parameter", parameter}}, more))}));
+  };
+  ASSERT_TRUE(read({}));
+  EXPECT_EQ(read({})->front().read, BytesPerSecond(7));
+  EXPECT_EQ(read({{"error", "-1"}})->front().error, 0);
+  EXPECT_EQ(read({{"error", "3"}})->front().error, 0.9);
+  EXPECT_EQ(read({{"error", ""}})->front().error, 0.1);
+  for (const RowFields& bad : {RowFields{{"tier", ""}},
+                               {{"value", "0"}},
+                               {{"value", "-2"}},
+                               {{"value", "x"}},
+                               {{"parameter", "speed"}}}) {
+    const auto refused = read(bad);
+    ASSERT_FALSE(refused) << bad.begin()->first;
+    ASSERT_EQ(refused.error().size(), 1U);
+    const Diagnostic& d = refused.error()[0];
+    EXPECT_EQ(d.code, "calibration.row");
+    EXPECT_EQ(d.place.file, "rows.csv");
+    EXPECT_EQ(d.place.line, 2);
+    EXPECT_EQ(d.place.column, 1);
+  }
+}
+
+std::string report(const std::string& more) {
+  return R"({"schema_version":1,"kind":"storage-probe",)" + more + "}";
+}
+
+TEST(StorageProbe, a_figure_has_an_id_and_a_value) {
+  const auto figure = [](const std::string& text) {
+    const auto p = read_storage_probe(report(R"("figures":[)" + text + "]"), "p");
+    return p ? p->figures.front() : MeasuredFigure{.id = "none", .value = -1};
+  };
+  for (const char* unit : {"bytes_per_s", "per_s", "s", "bytes", "factor"}) {
+    const MeasuredFigure f = figure(std::string(R"({"id":"a","value_)") + unit + R"(":3,"low_)" +
+                                    unit + R"(":2,"high_)" + unit + R"(":5})");
+    EXPECT_EQ(f.value, 3) << unit;
+    EXPECT_EQ(f.low, 2) << unit;
+    EXPECT_EQ(f.high, 5) << unit;
+  }
+  EXPECT_EQ(figure(R"({"id":"a","value_s":0})").value, 0);
+  EXPECT_EQ(figure(R"({"id":"a","value_s":3})").low, 3);
+  EXPECT_EQ(figure(R"({"id":"a","value_s":3})").high, 3);
+  EXPECT_EQ(figure(R"({"id":"a","value_s":"3"})").id, "none");
+  EXPECT_EQ(figure(R"({"value_s":3})").id, "none");
+  EXPECT_EQ(figure("7").id, "none");
+}
+
+StorageProbe probe_with(std::vector<MeasuredFigure> figures) {
+  return {.target = "/data", .kind = "folder", .figures = std::move(figures)};
+}
+
+TEST(StorageProbe, error_is_the_widest_but_at_least_5_percent) {
+  const auto error = [](std::vector<MeasuredFigure> figures) {
+    return tier_measurement(probe_with(std::move(figures)), {.tier = "node-nvme"})->error;
+  };
+  EXPECT_DOUBLE_EQ(error({{"sequential_read", 100, 97, 104}}), 0.05);
+  EXPECT_DOUBLE_EQ(error({{"sequential_read", 100, 97, 120}}), 0.2);
+  EXPECT_DOUBLE_EQ(error({{"sequential_read", 100, 97, 120}, {"sequential_write", 50, 35, 50}}),
+                   0.3);
+  EXPECT_DOUBLE_EQ(error({{"creates", 100, 10, 900}, {"first_byte", 1, 0.1, 9}}), 0.05);
+}
+
+TEST(StorageProbe, tier_figures_come_from_the_probe) {
+  const auto m = tier_measurement(probe_with({{"sequential_read", 11, 11, 11},
+                                              {"sequential_write", 12, 12, 12},
+                                              {"creates", 13, 13, 13},
+                                              {"first_byte", 14, 14, 14},
+                                              {"stream_read", 15, 15, 15}}),
+                                  {.tier = "scratch", .whole_tier = true});
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->tier, "scratch");
+  EXPECT_EQ(m->source, "orrery calibrate: probe of /data");
+  EXPECT_EQ(tier_calibration_csv(*m),
+            "tier,parameter,value,error,fit\n"
+            "scratch,read_bytes_per_s,11,0.050,orrery calibrate: probe of /data\n"
+            "scratch,write_bytes_per_s,12,0.050,orrery calibrate: probe of /data\n"
+            "scratch,creates_per_s,13,0.050,orrery calibrate: probe of /data\n"
+            "scratch,first_byte_s,14,0.050,orrery calibrate: probe of /data\n"
+            "scratch,stream_rate_bytes_per_s,15,0.050,orrery calibrate: probe of /data\n");
+  const std::string text = tier_calibration_text(*m);
+  EXPECT_THAT(text, HasSubstr("scratch"));
+  EXPECT_THAT(text, HasSubstr("  stream_rate_bytes_per_s    15\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("--whole-tier")));
+  const auto nothing = tier_measurement(probe_with({{"sequential_read", 11}}), {.tier = "hot"});
+  ASSERT_FALSE(nothing);
+  const machine::TierMeasurement writes{.tier = "t", .write = BytesPerSecond(3), .source = "x"};
+  EXPECT_THAT(tier_calibration_text(writes), testing::Not(HasSubstr("--whole-tier")));
+}
+
+TEST(StorageProbe, the_interval_is_the_wider_side) {
+  const auto measured = [](const std::string& figures) {
+    const auto probe = read_storage_probe(
+        R"({"schema_version":1,"kind":"storage-probe","target":"/x","target_kind":"folder",)"
+        R"("conditions":{"streams":"16"},"figures":[)" +
+            figures + "]}",
+        "p.json");
+    EXPECT_TRUE(probe) << to_text(probe.error());
+    return *probe;
+  };
+  const StorageProbe p = measured(
+      R"({"id":"sequential_read","value_bytes_per_s":100,"low_bytes_per_s":60,"high_bytes_per_s":110},)"
+      R"({"id":"sequential_write","value_bytes_per_s":0},{"id":"first_byte","value_s":0.5})");
+  EXPECT_EQ(p.streams, 16);
+  EXPECT_EQ(p.figure("sequential_read")->low, 60);
+  const auto m = tier_measurement(p, {.tier = "node-nvme"});
+  ASSERT_TRUE(m);
+  EXPECT_NEAR(m->error, 0.4, 1e-12) << "60 for 100, not 110";
+  EXPECT_FALSE(m->write);
+  const std::string text = tier_calibration_text(*m);
+  EXPECT_THAT(text, HasSubstr("as planned"));
+  EXPECT_THAT(text, Not(HasSubstr("--whole-tier")));
+  EXPECT_EQ(tier_measurement(measured(R"({"id":"sequential_read","value_bytes_per_s":100})"),
+                             {.tier = "hot", .whole_tier = true})
+                ->read,
+            BytesPerSecond(100));
+}
+
+TEST(StorageProbe, invalid_reports_are_refused) {
+  const auto code = [](const std::string& text) {
+    const auto probe = read_storage_probe(text, "p.json");
+    return probe ? "none" : probe.error().front().code;
+  };
+  const auto with = [](const std::string& figure, const std::string& version = "1") {
+    return R"({"schema_version":)" + version + R"(,"kind":"storage-probe","figures":[)" + figure +
+           "]}";
+  };
+  EXPECT_EQ(code(with(R"({"id":"x","value_s":1})")), "none");
+  EXPECT_EQ(code(with(R"({"id":"x","value_s":-1})")), "calibrate.storage-report");
+  EXPECT_EQ(code(with(R"({"id":"x","value_s":1})", "2")), "calibrate.storage-report");
+  EXPECT_EQ(code(with(R"({"id":"x","value_s":1,"a":[[[[[[[1]]]]]]]})")), "calibrate.storage-report")
+      << "too deep";
+  EXPECT_EQ(code(with(R"({"id":"x","value_s":1})") + std::string(1 << 20, ' ')),
+            "calibrate.storage-report")
+      << "too large";
+  const auto streams = read_storage_probe(
+      R"({"schema_version":1,"kind":"storage-probe","conditions":{"streams":"0"},"figures":[]})",
+      "p");
+  ASSERT_TRUE(streams);
+  EXPECT_EQ(streams->streams, 4);
+}
+
+TEST(StorageProbe, rows_of_a_tier_are_merged) {
+  const auto read = [](const std::string& rows) {
+    return read_tier_calibration(
+        *CsvTable::parse("tier,parameter,value,error,fit\n" + rows, "m.csv"));
+  };
+  const auto both =
+      read("hot,read_bytes_per_s,5,0.1,x\nhot,write_bytes_per_s,4,3,x\ncold,creates_per_s,3,,x\n");
+  ASSERT_TRUE(both);
+  ASSERT_EQ(both->size(), 2U);
+  EXPECT_EQ((*both)[0].read, BytesPerSecond(5));
+  EXPECT_EQ((*both)[0].write, BytesPerSecond(4));
+  EXPECT_EQ((*both)[0].error, 0.9);
+  EXPECT_EQ((*both)[1].creates, PerSecond(3));
+  EXPECT_FALSE(read("hot,read_bytes_per_s,0,0.1,x\n"));
+  EXPECT_FALSE(read(",read_bytes_per_s,1,0.1,x\n"));
+}
 
 constexpr const char* kReport = R"({"schema_version":1,"kind":"storage-probe","target":"/scratch",
  "target_kind":"folder","conditions":{"engine":"io_uring"},"figures":[
@@ -22,50 +223,7 @@ constexpr const char* kReport = R"({"schema_version":1,"kind":"storage-probe","t
  {"id":"creates","value_per_s":9000},
  {"id":"first_byte","value_s":0.00008}],"notices":[],"interrupted":false})";
 
-constexpr const char* kDesign = R"(
-orrery: 1
-name: two-tiers
-site: { region: usa, power: 2 MW, cooling: air-contained, rack: 40 kW }
-fleet:
-  - { name: train, node: dgx-h100, count: 16 }
-fabric:
-  compute: { topology: rail-fat-tree, switch: qm9700 }
-  storage: { topology: fat-tree, switch: qm9700 }
-storage:
-  - { tier: node-nvme, kind: local-nvme, read: 40 GB/s, write: 20 GB/s, capacity: 30 TB }
-  - { tier: hot, kind: parallel-fs, servers: 4, read: 200 GB/s, write: 100 GB/s, capacity: 2 PB }
-  - { tier: cold, kind: object, capacity: 20 PB, read: 100 GB/s, write: 50 GB/s }
-scheduler: { kind: slurm }
-workloads:
-  - train: { name: pretrain, model: llama-3-8b, tokens: 100B, sequence: 8192, batch: 256,
-             precision: bf16, layout: auto,
-             checkpoint: { every: 30 min, to: [hot] } }
-economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
-)";
-
-struct World {
-  machine::Models models = machine::known();
-  design::Design design = *design_text::read_design(kDesign, machine::known().catalog(),
-                                                    {.file = "design.yaml"}, nullptr);
-
-  review::Review review() const { return review::run_stages(design, models); }
-};
-
-StorageProbe probe_of(std::string kind, std::vector<MeasuredFigure> figures) {
-  for (MeasuredFigure& f : figures) {
-    if (f.low == 0) f.low = 0.95 * f.value;
-    if (f.high == 0) f.high = 1.05 * f.value;
-  }
-  return {.target = "here", .kind = std::move(kind), .figures = std::move(figures)};
-}
-
-const StorageComparison& of(const StorageStanding& s, std::string_view id) {
-  const auto at = std::ranges::find(s.figures, id, &StorageComparison::id);
-  EXPECT_NE(at, s.figures.end()) << id;
-  return *at;
-}
-
-TEST(StorageProbe, a_tier_is_written_as_fast_as_a_checkpoint_is_made_safe) {
+TEST(StorageProbe, write_rate_is_that_of_safe_checkpoints) {
   const auto blocks =
       tier_measurement(probe_of("folder", {{"sequential_write", 2e9}}), {"node-nvme", false});
   EXPECT_EQ(blocks->write, gbytes_per_s(2));
@@ -75,7 +233,7 @@ TEST(StorageProbe, a_tier_is_written_as_fast_as_a_checkpoint_is_made_safe) {
   EXPECT_EQ(saved->write, gbytes_per_s(0.5));
 }
 
-TEST(StorageProbe, a_report_is_read_with_its_units) {
+TEST(StorageProbe, reports_are_read_with_units) {
   const auto probe = read_storage_probe(kReport, "p.json");
   ASSERT_TRUE(probe);
   EXPECT_EQ(probe->figure("sequential_read")->value, 4e9);
@@ -98,16 +256,16 @@ TEST(StorageProbe, hostile_reports_are_refused) {
   }
 }
 
-TEST(StorageProbe, the_drives_of_a_node_are_measured_whole) {
+TEST(StorageProbe, local_drives_are_measured_as_a_whole) {
   const auto m = tier_measurement(*read_storage_probe(kReport, "p"), {.tier = "node-nvme"});
   ASSERT_TRUE(m);
   EXPECT_EQ(m->read, BytesPerSecond(4e9));
   EXPECT_EQ(m->write, BytesPerSecond(2e9));
   EXPECT_EQ(m->creates, PerSecond(9000));
-  EXPECT_NEAR(m->error, 0.1, 1e-9) << "the wider side of the repeats";
+  EXPECT_NEAR(m->error, 0.1, 1e-9);
 }
 
-TEST(StorageProbe, one_client_does_not_speak_for_a_shared_tier) {
+TEST(StorageProbe, one_client_does_not_calibrate_a_shared_tier) {
   const auto probe = *read_storage_probe(kReport, "p");
   const auto shared = tier_measurement(probe, {.tier = "hot"});
   ASSERT_TRUE(shared);
@@ -118,7 +276,7 @@ TEST(StorageProbe, one_client_does_not_speak_for_a_shared_tier) {
   EXPECT_TRUE(tier_measurement(probe, {.tier = "hot", .whole_tier = true})->read);
 }
 
-TEST(StorageProbe, the_file_between_calibrate_and_plan_round_trips) {
+TEST(StorageProbe, calibration_files_round_trip) {
   const auto m = tier_measurement(*read_storage_probe(kReport, "p"), {.tier = "node-nvme"});
   const auto table = CsvTable::parse(tier_calibration_csv(*m), "mine.csv");
   ASSERT_TRUE(table);
@@ -131,7 +289,7 @@ TEST(StorageProbe, the_file_between_calibrate_and_plan_round_trips) {
   EXPECT_NEAR(back->front().error, m->error, 1e-3);
 }
 
-TEST(StorageProbe, rows_that_say_nothing_are_refused_with_their_line) {
+TEST(StorageProbe, useless_rows_are_refused_with_their_line) {
   const auto table = CsvTable::parse(
       "tier,parameter,value,error,fit\nhot,speed,1,0.1,x\nhot,read_bytes_per_s,-1,0.1,x\n", "m");
   const auto read = read_tier_calibration(*table);
@@ -140,8 +298,8 @@ TEST(StorageProbe, rows_that_say_nothing_are_refused_with_their_line) {
   EXPECT_EQ(read.error()[0].place.line, 2);
 }
 
-TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
-  World world;
+TEST(StorageProbe, a_plan_uses_the_calibration) {
+  TierReview world;
   const verdict::Verdict before =
       verdict::verdict_of(world.design, world.models, {.spends = false});
   world.models.tiers = {
@@ -155,130 +313,6 @@ TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
   EXPECT_NEAR(write->estimate.high, 1.07e9, 1);
   EXPECT_EQ(after.figure(figures::Layer::storage, "read", "hot tier")->estimate.value,
             before.figure(figures::Layer::storage, "read", "hot tier")->estimate.value);
-}
-
-TEST(StorageCompare, what_reaches_the_plan_is_as_fast_as_it_should_be) {
-  const World world;
-  const review::Review r = world.review();
-  const auto s = compare_storage(
-      probe_of("folder", {{"sequential_read", 38e9}, {"sequential_write", 60e9}}), r, "");
-  ASSERT_TRUE(s);
-  EXPECT_EQ(s->tier, "node-nvme");
-  EXPECT_EQ(of(*s, "sequential_read").standing, Standing::as_planned);
-  EXPECT_EQ(of(*s, "sequential_write").standing, Standing::faster);
-  EXPECT_TRUE(s->as_planned());
-  EXPECT_THAT(standing_text(*s), HasSubstr("as fast as it should be"));
-}
-
-TEST(StorageCompare, slower_ones_name_their_wall) {
-  const World world;
-  const review::Review r = world.review();
-  const auto wall = [&](std::vector<MeasuredFigure> figures, std::string_view id) {
-    const auto s = compare_storage(probe_of("folder", std::move(figures)), r, "node-nvme");
-    return s ? of(*s, id).wall : StorageWall::none;
-  };
-  EXPECT_EQ(wall({{"sequential_read", 4e9}}, "sequential_read"), StorageWall::device_bandwidth);
-  EXPECT_EQ(wall({{"sequential_read", 4e9}, {"sequential_read_cores", 0.97}}, "sequential_read"),
-            StorageWall::host_cpu);
-  EXPECT_EQ(wall({{"creates", 100}}, "creates"), StorageWall::metadata);
-  EXPECT_EQ(wall({{"first_byte", 0.01}}, "first_byte"), StorageWall::iops);
-  EXPECT_EQ(wall({{"decode_core", 20}}, "decode_core"), StorageWall::loader_cpu);
-  EXPECT_EQ(wall({{"small_file_read", 1e7}, {"shard_read", 1e9}}, "small_file_read"),
-            StorageWall::metadata);
-  EXPECT_EQ(wall({{"small_file_read", 1e7}, {"shard_read", 1.1e7}}, "small_file_read"),
-            StorageWall::device_bandwidth);
-}
-
-TEST(StorageCompare, a_checkpoint_waits_for_flushing_copying_or_the_device) {
-  const World world;
-  const review::Review r = world.review();
-  const auto wall = [&](double stall_end, double write) {
-    const auto s = compare_storage(probe_of("folder", {{"checkpoint_rate", 1e9},
-                                                       {"checkpoint_stall_end", stall_end},
-                                                       {"checkpoint_safe", 10},
-                                                       {"sequential_write", write}}),
-                                   r, "node-nvme");
-    return of(*s, "checkpoint_rate").wall;
-  };
-  EXPECT_EQ(wall(2, 5e9), StorageWall::fsync);
-  EXPECT_EQ(wall(9.5, 5e9), StorageWall::host_cpu);
-  EXPECT_EQ(wall(2, 1e9), StorageWall::device_bandwidth);
-}
-
-TEST(StorageCompare, one_client_of_a_shared_tier_is_held_to_its_network) {
-  const World world;
-  const review::Review r = world.review();
-  const double network = r.networks().storage.per_node().base();
-  ASSERT_GT(network, 0);
-  ASSERT_LT(network, 200e9);
-  const auto full = compare_storage(probe_of("folder", {{"sequential_read", network}}), r, "hot");
-  EXPECT_EQ(of(*full, "sequential_read").planned.value, network);
-  EXPECT_EQ(of(*full, "sequential_read").standing, Standing::as_planned);
-  const auto less =
-      compare_storage(probe_of("folder", {{"sequential_read", 0.82 * network}}), r, "hot");
-  EXPECT_EQ(of(*less, "sequential_read").wall, StorageWall::network);
-}
-
-TEST(StorageCompare, a_bucket_is_the_object_tier_and_streams_are_its_wall) {
-  const World world;
-  const review::Review r = world.review();
-  const auto s =
-      compare_storage(probe_of("bucket", {{"sequential_read", 4e7}, {"stream_read", 1e7}}), r, "");
-  ASSERT_TRUE(s);
-  EXPECT_EQ(s->tier, "cold");
-  EXPECT_EQ(of(*s, "sequential_read").wall, StorageWall::iops);
-  EXPECT_THAT(of(*s, "sequential_read").why, HasSubstr("streams"));
-}
-
-TEST(StorageCompare, small_objects_are_planned_as_slow_as_their_first_byte_makes_them) {
-  const World world;
-  const review::Review r = world.review();
-  StorageProbe probe = probe_of("bucket", {{"sequential_read", 4e7}});
-  const auto large = compare_storage(probe, r, "");
-  probe.object_bytes = 65536;
-  const auto small = compare_storage(probe, r, "");
-  EXPECT_LT(of(*small, "sequential_read").planned.value,
-            0.5 * of(*large, "sequential_read").planned.value);
-}
-
-TEST(StorageCompare, a_plan_says_where_its_rates_come_from_and_latencies_may_be_faster) {
-  World world;
-  const auto s = compare_storage(
-      probe_of("folder", {{"sequential_read", 38e9}, {"first_byte", 1e-9}, {"decode_core", 100}}),
-      world.review(), "node-nvme");
-  ASSERT_TRUE(s);
-  EXPECT_EQ(of(*s, "sequential_read").planned.basis, Basis::given);
-  EXPECT_EQ(of(*s, "first_byte").standing, Standing::faster);
-  EXPECT_EQ(of(*s, "first_byte").wall, StorageWall::none);
-  // A JPEG takes some milliseconds: hundreds a second, not thousandths.
-  EXPECT_GT(of(*s, "decode_core").planned.value, 20);
-  EXPECT_LT(of(*s, "decode_core").planned.value, 5000);
-  world.models.tiers = {
-      {.tier = "node-nvme", .read = BytesPerSecond(38e9), .error = 0.07, .source = "me"}};
-  const auto measured =
-      compare_storage(probe_of("folder", {{"sequential_read", 38e9}}), world.review(), "node-nvme");
-  EXPECT_EQ(of(*measured, "sequential_read").planned.basis, Basis::measured);
-  EXPECT_NEAR(of(*measured, "sequential_read").planned.high, 1.07 * 38e9, 1);
-}
-
-TEST(StorageCompare, streams_are_the_wall_only_where_they_add_up) {
-  const World world;
-  const review::Review r = world.review();
-  const auto wall = [&](double one) {
-    const auto s = compare_storage(
-        probe_of("bucket", {{"sequential_read", 4e7}, {"stream_read", one}}), r, "");
-    return of(*s, "sequential_read").wall;
-  };
-  EXPECT_EQ(wall(1e7), StorageWall::iops) << "four streams give four times one";
-  EXPECT_EQ(wall(4e7), StorageWall::device_bandwidth) << "four give no more than one";
-}
-
-TEST(StorageCompare, an_unknown_tier_lists_the_known) {
-  const World world;
-  const auto s = compare_storage(probe_of("folder", {}), world.review(), "lukewarm");
-  ASSERT_FALSE(s);
-  EXPECT_THAT(to_text(s.error()), HasSubstr("node-nvme, hot, cold"));
-  EXPECT_EQ(s.error().front().code, "probe.tier");
 }
 
 }  // namespace

@@ -1,14 +1,55 @@
 #include "study/search/rank.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cstdio>
 #include <map>
 
+#include "layers/cost/rental.h"
 #include "model/machine/known_fixture.h"
+#include "study/search/search_fixture.h"
 
 namespace orrery::search {
 namespace {
+
+using testing::HasSubstr;
+
+RankRow only_row(const RankQuery& q) {
+  return rank_accelerators(machine::known(), q).value().rows.at(0);
+}
+
+// A rack that feeds exactly one node of 10.2 kW, and one that feeds none.
+TEST(Rank, a_rack_holds_whole_nodes) {
+  RankQuery q{.model = *parts_shelf().model("llama-3-8b"),
+              .request = {.input = 512, .output = 128},
+              .accelerators = {"h100-sxm"},
+              .rack = kilowatts(10.2)};
+  const RankRow one = only_row(q);
+  EXPECT_EQ(one.node->id, "dgx-h100");
+  EXPECT_DOUBLE_EQ(one.per_rack, 8 * one.tokens_per_s.value);
+  EXPECT_DOUBLE_EQ(one.per_watt, one.tokens_per_s.value / 1275) << "10.2 kW / 8";
+  q.rack = kilowatts(10.1);
+  EXPECT_EQ(only_row(q).per_rack, 0);
+}
+
+// The interval of a replica of several is divided with its value.
+TEST(Rank, pairs_have_ratio_and_certainty) {
+  RankQuery q{.model = *parts_shelf().model("llama-3-70b"),
+              .request = {.input = 512, .output = 128},
+              .accelerators = {"h100-sxm", "b200-sxm"}};
+  const auto ranking = rank_accelerators(machine::known(), q);
+  ASSERT_TRUE(ranking && ranking->rows.size() == 2);
+  EXPECT_EQ(ranking->rows[0].accelerator->id, "b200-sxm");
+  const Estimate& fast = ranking->rows[0].tokens_per_s;
+  const Estimate& slow = ranking->rows[1].tokens_per_s;
+  ASSERT_EQ(ranking->pairs.size(), 1u);
+  EXPECT_DOUBLE_EQ(ranking->pairs[0].ratio, fast.value / slow.value);
+  // A dense model: 0.74 of what two independent rates would have.
+  const double error =
+      0.74 * std::hypot(std::log(fast.value / fast.low), std::log(slow.high / slow.value));
+  EXPECT_NEAR(ranking->pairs[0].factor, std::exp(error), 1e-9);
+  EXPECT_EQ(ranking->pairs[0].decided, std::log(fast.value / slow.value) > error);
+}
 
 struct Measured {
   RankQuery query;
@@ -34,7 +75,7 @@ std::map<std::string, Measured> measured() {
   return all;
 }
 
-TEST(rank, decides_no_measured_pair_wrongly) {
+TEST(Rank, no_measured_pair_is_decided_wrongly) {
   int pairs = 0;
   int decided = 0;
   int apart = 0;
@@ -66,7 +107,7 @@ TEST(rank, decides_no_measured_pair_wrongly) {
   EXPECT_GE(apart_decided, 0.85 * apart);
 }
 
-TEST(rank, an_order_is_decided_where_the_intervals_leave_no_doubt) {
+TEST(Rank, pairs_are_decided_if_intervals_allow) {
   const Estimate fast{200, 160, 250};
   EXPECT_TRUE(is_decided(fast, {100, 80, 125}, false));
   EXPECT_FALSE(is_decided(fast, {160, 128, 200}, false));
@@ -78,7 +119,7 @@ TEST(rank, an_order_is_decided_where_the_intervals_leave_no_doubt) {
   EXPECT_TRUE(is_decided(fast, {136, 108.8, 170}, true)) << "0.3857 against 0.385";
 }
 
-TEST(rank, yields_follow_from_the_node_and_the_price) {
+TEST(Rank, yields_follow_from_node_and_price) {
   RankQuery q{.model = *machine::known().catalog().model("llama-3-8b"),
               .accelerators = {"h100-sxm"},
               .rack = kilowatts(21)};
@@ -88,10 +129,111 @@ TEST(rank, yields_follow_from_the_node_and_the_price) {
   ASSERT_NE(r.node, nullptr);
   const double watts = r.node->max_power->base() / r.node->accelerators;
   EXPECT_NEAR(r.per_watt, r.tokens_per_s.value / watts, 1e-9);
-  EXPECT_NEAR(r.per_rack, 2 * 8 * r.tokens_per_s.value, 1e-6) << "two of 10.2 kW in 21 kW";
+  EXPECT_NEAR(r.per_rack, 2 * 8 * r.tokens_per_s.value, 1e-6);
   EXPECT_GT(r.per_usd, 0);
   q.accelerators = {"no-such-part"};
   EXPECT_FALSE(rank_accelerators(machine::known(), q));
+}
+
+RankQuery asked_of(const char* model, std::vector<std::string> accelerators,
+                   catalog::Dtype format = catalog::Dtype::fp8) {
+  return {.model = *shelf().model(model),
+          .request = {.input = 512, .output = 512},
+          .format = format,
+          .accelerators = std::move(accelerators)};
+}
+
+RankRow ranked(const RankQuery& q) {
+  return rank_accelerators(machine::known(), q).value().rows.at(0);
+}
+
+// The narrowest asked for, or the next wider that the part multiplies in; never a narrower one.
+TEST(Rank, the_next_wider_format_is_used) {
+  using enum catalog::Dtype;
+  EXPECT_EQ(ranked(asked_of("llama-3-8b", {"b200-sxm"}, fp4)).format, fp4);
+  EXPECT_EQ(ranked(asked_of("llama-3-8b", {"b200-sxm"}, fp8)).format, fp8);
+  EXPECT_EQ(ranked(asked_of("llama-3-8b", {"b200-sxm"}, bf16)).format, bf16);
+  EXPECT_EQ(ranked(asked_of("llama-3-8b", {"h100-sxm"}, fp4)).format, fp8);
+  EXPECT_EQ(ranked(asked_of("llama-3-8b", {"a100-80-sxm"}, fp4)).format, bf16);
+}
+
+// A model of 8 GB on a device of 80 is served by one: two give less than twice as much.
+TEST(Rank, rates_are_per_device_of_the_best_split) {
+  const RankRow r = ranked(asked_of("llama-3-8b", {"h100-sxm"}));
+  EXPECT_EQ(r.devices, 1);
+  const RankRow wide = ranked(asked_of("llama-3.1-405b", {"h200-sxm"}));
+  ASSERT_GT(wide.devices, 1);
+  // The interval goes with the value: it is of the same device.
+  for (const RankRow* row : {&r, &wide}) {
+    EXPECT_LT(row->tokens_per_s.low, row->tokens_per_s.value);
+    EXPECT_GT(row->tokens_per_s.high, row->tokens_per_s.value);
+    EXPECT_LT(row->tokens_per_s.high, 3 * row->tokens_per_s.value);
+    EXPECT_GT(row->tokens_per_s.low, row->tokens_per_s.value / 3);
+  }
+}
+
+TEST(Rank, yields_are_per_watt_and_per_dollar) {
+  RankQuery q = asked_of("llama-3-8b", {"h100-sxm"});
+  q.rack = kilowatts(35);
+  const RankRow r = ranked(q);
+  ASSERT_NE(r.node, nullptr);
+  EXPECT_EQ(r.node->accelerators, 8);
+  EXPECT_NEAR(r.per_watt * r.node->max_power->base() / 8, r.tokens_per_s.value, 1e-6);
+  EXPECT_NEAR(r.per_rack / (8 * r.tokens_per_s.value), 3, 1e-9);
+  const auto price = cost::market_price(shelf().cloud_prices, "h100-sxm", "", false);
+  ASSERT_TRUE(price);
+  const double usd_an_hour = price->median.base() * 3600;
+  EXPECT_GT(usd_an_hour, 0.5);
+  EXPECT_LT(usd_an_hour, 20);
+  EXPECT_NEAR(r.per_usd, r.tokens_per_s.value * 3600 / usd_an_hour, 1e-6 * r.per_usd);
+}
+
+TEST(Rank, infeasible_parts_are_last_and_unpaired) {
+  const auto r = rank_accelerators(machine::known(),
+                                   asked_of("llama-3.1-405b", {"l40s", "h200-sxm", "b200-sxm"}));
+  ASSERT_TRUE(r);
+  ASSERT_EQ(r->rows.size(), 3U);
+  EXPECT_EQ(r->rows[2].accelerator->id, "l40s");
+  EXPECT_THAT(r->rows[2].refused, HasSubstr("do not fit 8"));
+  ASSERT_EQ(r->pairs.size(), 1U);
+  EXPECT_EQ(r->pairs[0].faster, 0U);
+  EXPECT_EQ(r->pairs[0].slower, 1U);
+  EXPECT_GE(r->rows[0].tokens_per_s.value, r->rows[1].tokens_per_s.value);
+  EXPECT_DOUBLE_EQ(r->pairs[0].ratio,
+                   r->rows[0].tokens_per_s.value / r->rows[1].tokens_per_s.value);
+  RankQuery quick = asked_of("llama-3-8b", {"h100-sxm"});
+  quick.target.tpot_p99 = Seconds(1e-6);
+  EXPECT_NE(ranked(quick).refused, "");
+}
+
+TEST(Rank, a_tight_target_costs_throughput) {
+  const RankQuery free = asked_of("llama-3-70b", {"h100-sxm"});
+  RankQuery bound = free;
+  bound.target.tpot_p99 = Seconds(0.02);
+  const RankRow r = ranked(bound);
+  EXPECT_EQ(r.refused, "");
+  EXPECT_LT(r.tokens_per_s.value, ranked(free).tokens_per_s.value);
+}
+
+TEST(Rank, all_accelerators_with_a_node_are_ranked) {
+  const auto r = rank_accelerators(machine::known(), asked_of("llama-3-8b", {}));
+  ASSERT_TRUE(r);
+  ASSERT_GT(r->rows.size(), 5U);
+  for (const RankRow& row : r->rows) {
+    ASSERT_NE(row.node, nullptr) << row.accelerator->id;
+    EXPECT_EQ(row.node->accelerator_id, row.accelerator->id);
+    EXPECT_GT(row.node->accelerators, 0);
+  }
+}
+
+// The low end of the faster and the high end of the slower count.
+TEST(Rank, ratio_errors_use_the_facing_sides) {
+  const Estimate faster{200, 100, 201}, slower{100, 99, 300};
+  EXPECT_NEAR(ratio_error(faster, slower, false), 0.74 * std::hypot(std::log(2), std::log(3)),
+              1e-9);
+  EXPECT_NEAR(ratio_error(faster, slower, true), 1.22 * std::hypot(std::log(2), std::log(3)), 1e-9);
+  EXPECT_TRUE(std::isinf(ratio_error({0, 0, 0}, slower, false)));
+  EXPECT_TRUE(std::isinf(ratio_error(faster, {0, 0, 0}, false)));
 }
 
 }  // namespace

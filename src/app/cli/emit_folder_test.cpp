@@ -1,0 +1,134 @@
+#include "app/cli/emit_folder.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/spoken_fixture.h"
+#include "app/cli/verb_fixture.h"
+#include "live/agent/test_folder.h"
+#include "study/calc/calculators.h"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using EmitFolderVerb = VerbTest;
+
+class EmitFolderWords : public testing::Test {
+ protected:
+  EmitFolderWords() : folder(std::move(EmitFolder::open(dir.at("out"), true).value())) {}
+  template <class T>
+  static std::string said(const Result<T>& result) {
+    return result ? "good" : to_text(result.error());
+  }
+  std::string at(const std::string& below) const { return dir.at("out/" + below); }
+  std::string rights(const std::string& below) const {
+    struct stat s = {};
+    ::stat(at(below).c_str(), &s);
+    char text[8];
+    std::snprintf(text, sizeof text, "%o", s.st_mode & 0777U);
+    return text;
+  }
+  agent::TestFolder dir;
+  std::unique_ptr<EmitFolder> folder;
+};
+
+TEST_F(EmitFolderWords, files_have_their_mode_and_empty_folders_are_removed) {
+  const mode_t before = ::umask(077);
+  EXPECT_EQ(said(folder->write({"a/b/run.sh", "x", true})), "good");
+  EXPECT_EQ(said(folder->write({"a/conf", "y"})), "good");
+  ::umask(before);
+  EXPECT_EQ(rights("a/b/run.sh"), "755");
+  EXPECT_EQ(rights("a/conf"), "644");
+  EXPECT_EQ(said(folder->write({"a/conf", std::string(200'000, 'z'), true})), "good");
+  EXPECT_EQ(rights("a/conf"), "755");
+  EXPECT_EQ(folder->read("a/conf").value()->text, std::string(200'000, 'z'));
+  EXPECT_EQ(said(folder->remove("a/b/run.sh")), "good");
+  EXPECT_FALSE(fs::exists(at("a/b")));
+  EXPECT_TRUE(fs::exists(at("a/conf")));
+  EXPECT_EQ(said(folder->remove("a/conf")), "good");
+  EXPECT_FALSE(fs::exists(at("a")));
+  EXPECT_TRUE(fs::exists(dir.at("out")));
+}
+
+// 16 MiB of one file and no more.
+TEST_F(EmitFolderWords, oversized_files_are_not_read) {
+  dir.write("out/most", "");
+  fs::resize_file(at("most"), kFileBytesMax);
+  EXPECT_EQ(folder->read("most").value()->text.size(), kFileBytesMax);
+  fs::resize_file(at("most"), kFileBytesMax + 1);
+  EXPECT_EQ(codes_in(said(folder->read("most"))), "emit.file");
+}
+
+TEST(EmitFolder, leftovers_of_a_killed_run_are_overwritten) {
+  const agent::TestFolder dir;
+  dir.write(".orrery-tmp-a", "half");
+  {
+    const auto folder = EmitFolder::open(dir.path(), true);
+    ASSERT_TRUE(folder.has_value());
+    EXPECT_FALSE(EmitFolder::open(dir.path(), true).has_value());
+    ASSERT_TRUE((*folder)->write({"a", "whole", true}).has_value());
+    EXPECT_EQ((*folder)->read("a").value()->text, "whole");
+    EXPECT_TRUE((*folder)->read("a").value()->executable);
+    for (const char* path : {"../x", "/x", "a/../../x", "", "a//b"}) {
+      EXPECT_FALSE((*folder)->write({path, "x"}).has_value()) << path;
+    }
+    ASSERT_TRUE((*folder)->write({"sub/b", "x"}).has_value());
+    ASSERT_TRUE((*folder)->remove("sub/b").has_value());
+    EXPECT_FALSE(fs::exists(dir.at("sub")));
+  }
+  EXPECT_FALSE(fs::exists(dir.at(".orrery-tmp-a")));
+}
+
+TEST(EmitFolder, a_file_in_place_of_a_folder_is_refused) {
+  const agent::TestFolder dir;
+  dir.write("out/a", "a file");
+  const auto folder = EmitFolder::open(dir.at("out"), true);
+  ASSERT_TRUE(folder);
+  const auto below = (*folder)->write({.path = "a/b", .text = "x"});
+  ASSERT_FALSE(below);
+  EXPECT_EQ(below.error().front().code, "emit.link");
+  EXPECT_EQ((*folder)->read("none").value(), std::nullopt);
+  EXPECT_EQ((*folder)->read("none/below").value(), std::nullopt);
+  EXPECT_TRUE((*folder)->remove("none"));
+  EXPECT_FALSE((*folder)->remove("none/below"));
+  // Over a folder nothing can be written, and nothing of the attempt is left.
+  ASSERT_TRUE((*folder)->write({.path = "full/x", .text = "x"}));
+  EXPECT_FALSE((*folder)->write({.path = "full", .text = "y"}));
+  EXPECT_FALSE(std::filesystem::exists(dir.at("out/.orrery-tmp-full")));
+  const auto dry = EmitFolder::open(dir.at("missing"), false);
+  ASSERT_TRUE(dry);
+  EXPECT_EQ((*dry)->read("a").value(), std::nullopt);
+  EXPECT_FALSE(EmitFolder::open("/dev/null/x", true));
+  EXPECT_FALSE(EmitFolder::open(dir.at("out/a"), false));
+}
+
+TEST_F(EmitFolderVerb, a_folder_is_locked_and_files_keep_their_mode) {
+  const auto first = EmitFolder::open(folder.at("out"), true);
+  ASSERT_TRUE(first);
+  const auto second = EmitFolder::open(folder.at("out"), true);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().front().code, "emit.busy");
+  ASSERT_TRUE((*first)->write({.path = "a/run.sh", .text = "x", .executable = true}));
+  ASSERT_TRUE((*first)->write({.path = "a/conf", .text = "y"}));
+  EXPECT_TRUE((**(*first)->read("a/run.sh")).executable);
+  EXPECT_FALSE((**(*first)->read("a/conf")).executable);
+  for (const char* path : {"../x", "a/../../x", "", "/x", "a//b", "."}) {
+    const auto r = (*first)->write({.path = path, .text = "z"});
+    ASSERT_FALSE(r) << path;
+    EXPECT_EQ(r.error().front().code, "emit.path") << path;
+  }
+  const auto folder_there = (*first)->read("a");
+  EXPECT_FALSE(folder_there);
+  std::filesystem::create_symlink("conf", folder.at("out/a/link"));
+  const auto link = (*first)->read("a/link");
+  ASSERT_FALSE(link);
+  EXPECT_EQ(link.error().front().code, "emit.link");
+}
+
+}  // namespace
+}  // namespace orrery::cli
