@@ -1,46 +1,131 @@
-// Queues and batches at their edges: jobs on slices, nodes of many hosts, windows that are kept
-// from others, clean hours, tasks with more memory than a host, inference that is begun again.
+// Queues and batches by hand.
+#include "plan/review/work_view.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "layers/facility/clean_hours.h"
+#include "layers/facility/rack.h"
 #include "model/design_text/read_design.h"
-#include "plan/verdict/hand_fixture.h"
-#include "plan/verdict/sections.h"
+#include "model/machine/known_fixture.h"
+#include "plan/review/lab_fixture.h"
 
-namespace orrery::verdict {
+namespace orrery::review {
 namespace {
 
-review::Review queued(const std::string& jobs,
-                      const std::string& fleet = "node: dgx-h100, count: 8",
-                      const std::string& rest = "") {
-  return review::hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet + " }]\n" + rest +
-                             "workloads:\n  - jobs: { name: j, rate: 6 /h, mean_duration: 2 h, " +
-                             jobs + " }\n");
+// Eight nodes of eight accelerators and 96 cores.
+Review small_pod(const std::string& workloads, const std::string& fleet = "") {
+  const std::string text =
+      "orrery: 1\nname: a\nsite: { region: usa, pue: 1.2 }\nfleet: [{ name: f, node: dgx-h100, "
+      "count: 8" +
+      fleet +
+      ", custom: { cores: 96, memory: 1 TB } }]\nstorage: [{ name: fast, tier: hot, kind: "
+      "parallel-fs, servers: 4, device: tlc-gen4, devices_per_server: 8, read: 40 GB/s, write: 20 "
+      "GB/s, capacity: 200 TB }]\nworkloads: [" +
+      workloads + "]\n";
+  const auto d = design_text::read_design(text, machine::known().catalog());
+  EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
+  return run_stages(d ? *d : design::Design{}, machine::known());
+}
+
+// Sizes by one over themselves: (1 + 1 + 1) / (1 + 1/2 + 1/4) = 12/7.
+TEST(WorkView, sizes_and_load_of_a_queue) {
+  const Review r =
+      small_pod("{ jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1, 2, 4] } }");
+  const JobsView& j = r.jobs.at(0);
+  EXPECT_EQ(j.label, "j");
+  EXPECT_FALSE(j.from_trace);
+  EXPECT_NEAR(j.mean_size, 12 / 7.0, 1e-12);
+  EXPECT_EQ(j.largest, 4);
+  EXPECT_NEAR(j.work_units, 6 * 2 * 12 / 7.0, 1e-9);
+  EXPECT_NEAR(j.queue.load, 6 * 2 * 12 / 7.0 / 64, 1e-9);
+  EXPECT_FALSE(j.clean);
+  const Review weighted = small_pod(
+      "{ jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1, 4], weights: [3, 1] } }");
+  EXPECT_NEAR(weighted.jobs[0].mean_size, 7 / 4.0, 1e-12);
+  const Review few =
+      small_pod("{ jobs: { name: j, nodes: 2, rate: 6 /h, mean_duration: 1 h, sizes: [8] } }");
+  EXPECT_NEAR(few.jobs[0].queue.load, 6 * 8 / 16.0, 1e-9);
+}
+
+// 2,000 core-hours in 96 tasks on two nodes of 96 cores: 96 slots, one node of 8.
+TEST(WorkView, tasks_slots_and_nodes_of_a_batch) {
+  const Review r = small_pod("{ batch: { name: b, core_hours: 960, tasks: 96 } }");
+  const BatchView& b = r.batches.at(0);
+  EXPECT_TRUE(b.on_cores);
+  EXPECT_EQ(b.at_once, 96);
+  EXPECT_NEAR(b.nodes, 1, 1e-12);
+  EXPECT_NEAR(b.compute / hours(1), 10, 1e-9);
+  EXPECT_EQ(b.duration, b.compute);
+  EXPECT_FALSE(b.bound);
+  const Review many = small_pod("{ batch: { name: b, nodes: 2, core_hours: 960, tasks: 480 } }");
+  EXPECT_EQ(many.batches[0].at_once, 192);
+  EXPECT_NEAR(many.batches[0].nodes, 2, 1e-12);
+  EXPECT_NEAR(many.batches[0].compute / hours(1), 2 * 2.5, 1e-9) << "two and a half rounds";
+  const Review memory =
+      small_pod("{ batch: { name: b, core_hours: 960, tasks: 480, memory: 200 GB } }");
+  EXPECT_EQ(memory.batches[0].at_once, 40) << "five of 200 GB on each of eight";
+  const Review accelerators =
+      small_pod("{ batch: { name: b, accelerator_hours: 640, tasks: 640 } }");
+  EXPECT_FALSE(accelerators.batches[0].on_cores);
+  EXPECT_EQ(accelerators.batches[0].at_once, 64);
+  EXPECT_NEAR(accelerators.batches[0].compute / hours(1), 10, 1e-9);
+  EXPECT_NEAR(accelerators.batches[0].nodes, 8, 1e-12);
+}
+
+// 144 TB at 40 GB/s is an hour; 144 TB out at 20 GB/s are two.
+TEST(WorkView, reads_writes_and_bounds_of_a_batch) {
+  const std::string data = "dataset: { kind: tabular, size: 144 TB, tier: fast }";
+  const Review read = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data + " } }");
+  EXPECT_NEAR(read.batches[0].read / hours(1), 1, 1e-9);
+  EXPECT_EQ(read.batches[0].duration, read.batches[0].read);
+  EXPECT_EQ(read.batches[0].tier, &read.tiers()[0]);
+  const Review write = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data +
+                                 ", output: 144 TB, repeat: { every: 1 d, window: 5 h }, deadline: "
+                                 "3 h } }");
+  EXPECT_NEAR(write.batches[0].write / hours(1), 2, 1e-9);
+  EXPECT_EQ(write.batches[0].duration, write.batches[0].write);
+  EXPECT_EQ(write.batches[0].bound, hours(3));
+  const Review window = small_pod(
+      "{ batch: { name: b, core_hours: 48, tasks: 96, repeat: { every: 1 d, window: 5 h } } }");
+  EXPECT_EQ(window.batches[0].bound, hours(5));
+  const Review every =
+      small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, repeat: { every: 1 d } } }");
+  EXPECT_EQ(every.batches[0].bound, days(1));
+  const Review deadline =
+      small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, deadline: 7 h } }");
+  EXPECT_EQ(deadline.batches[0].bound, hours(7));
+}
+
+Review queued(const std::string& jobs, const std::string& fleet = "node: dgx-h100, count: 8",
+              const std::string& rest = "") {
+  return hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet + " }]\n" + rest +
+                     "workloads:\n  - jobs: { name: j, rate: 6 /h, mean_duration: 2 h, " + jobs +
+                     " }\n");
 }
 
 // Two slices of three on an accelerator: four of them take two, so that a job takes half of one.
-TEST(SlicedJobs, TakeTheirShareOfAnAccelerator) {
-  const review::JobsView j = queued("mig: { 3g.40gb: 4 }").jobs.at(0);
+TEST(WorkView, jobs_on_slices_take_their_share_of_an_accelerator) {
+  const JobsView j = queued("mig: { 3g.40gb: 4 }").jobs.at(0);
   EXPECT_NEAR(j.mean_size, 0.5, 1e-12);
   EXPECT_EQ(j.largest, 1);
   EXPECT_NEAR(j.work_units, 6 * 2 * 0.5, 1e-9);
   EXPECT_NEAR(j.queue.load, 6 * 2 * 0.5 / 64, 1e-9);
   EXPECT_EQ(j.largest_fits, cluster::GangVerdict::fits);
   // Seven of one and one of seven are two accelerators for eight.
-  const review::JobsView mixed = queued("mig: { 1g.10gb: 7, 7g.80gb: 1 }").jobs.at(0);
+  const JobsView mixed = queued("mig: { 1g.10gb: 7, 7g.80gb: 1 }").jobs.at(0);
   EXPECT_NEAR(mixed.mean_size, 0.25, 1e-12);
 }
 
-TEST(QueuedJobs, AQueueIsMGcWithAVariationOfThree) {
-  const review::Review r = queued("nodes: 1, sizes: [1]");
-  const review::JobsView& j = r.jobs.at(0);
+TEST(WorkView, queue_is_mgc_with_a_variation_of_three) {
+  const Review r = queued("nodes: 1, sizes: [1]");
+  const JobsView& j = r.jobs.at(0);
   const cluster::QueueWait w = cluster::estimate_wait(
       {.servers = 8, .arrivals = 6 / hours(1), .service = hours(2), .service_variation = 3});
   EXPECT_NEAR(j.queue.load, 1.5, 1e-9);
   EXPECT_FALSE(j.queue.stable);
-  const review::JobsView two = queued("nodes: 2, sizes: [1]").jobs.at(0);
+  const JobsView two = queued("nodes: 2, sizes: [1]").jobs.at(0);
   const cluster::QueueWait wide = cluster::estimate_wait(
       {.servers = 16, .arrivals = 6 / hours(1), .service = hours(2), .service_variation = 3});
   EXPECT_FALSE(w.stable);
@@ -50,9 +135,9 @@ TEST(QueuedJobs, AQueueIsMGcWithAVariationOfThree) {
 }
 
 // Racks of 18 hosts of four: one of them is given, or three, or as many as a service leaves.
-TEST(QueuedJobs, NodesOfManyHosts) {
+TEST(WorkView, queue_load_on_nodes_of_many_hosts) {
   const auto load = [](const std::string& jobs, const std::string& more = "") {
-    const review::Review r = review::hand_review(
+    const Review r = hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: gb200-nvl72, count: 3 }]\nworkloads:\n  - "
         "jobs: { name: j, rate: 36 /h, mean_duration: 1 h, sizes: [1]" +
         jobs + " }\n" + more);
@@ -70,13 +155,12 @@ TEST(QueuedJobs, NodesOfManyHosts) {
 }
 
 // Half of eight nodes are kept for six hours of a day: two of eight on average.
-TEST(QueuedJobs, WindowsThatAreKeptForOthers) {
+TEST(WorkView, reservations_for_others_reduce_the_nodes) {
   const auto load = [](const std::string& windows, const std::string& jobs = "") {
-    const review::Review r =
-        queued("sizes: [1]" + jobs, "node: dgx-h100, count: 8",
-               "scheduler: { kind: slurm, quotas: [{ tenant: us, share: 0.5 }, { "
-               "tenant: them, share: 0.5 }], reservations: [" +
-                   windows + "] }\n");
+    const Review r = queued("sizes: [1]" + jobs, "node: dgx-h100, count: 8",
+                            "scheduler: { kind: slurm, quotas: [{ tenant: us, share: 0.5 }, { "
+                            "tenant: them, share: 0.5 }], reservations: [" +
+                                windows + "] }\n");
     return 12 / r.jobs.at(0).queue.load / 8;  // nodes that are there
   };
   const std::string half = "{ name: w, nodes: 4, start: 1 h, duration: 6 h, repeat: ";
@@ -93,8 +177,8 @@ TEST(QueuedJobs, WindowsThatAreKeptForOthers) {
               5, 1e-9);
 }
 
-TEST(QueuedJobs, WindowsOnAnotherFleet) {
-  const review::Review r = review::hand_review(
+TEST(WorkView, reservations_apply_to_their_fleet_only) {
+  const Review r = hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 8 }, { name: g, node: "
       "dgx-h100, count: 4 }]\nscheduler: { kind: slurm, reservations: [{ name: w, fleet: g, nodes: "
       "4, start: 1 h, duration: 12 h, repeat: daily }] }\nworkloads:\n  - jobs: { name: j, fleet: "
@@ -104,10 +188,10 @@ TEST(QueuedJobs, WindowsOnAnotherFleet) {
   EXPECT_NEAR(r.jobs.at(1).queue.load, 12.0 / 16, 1e-9);
 }
 
-TEST(QueuedJobs, WithoutARateNothingIsKnownOfTheQueue) {
-  design::Design d = review::lab_design("superpod-h100");
+TEST(WorkView, queue_without_a_rate_has_no_load) {
+  design::Design d = lab_design("superpod-h100");
   std::get<design::Jobs>(d.workloads[2].task).rate.reset();
-  const review::Review r = review::run_stages(std::move(d), machine::known());
+  const Review r = run_stages(std::move(d), machine::known());
   EXPECT_EQ(r.jobs.at(0).work_units, 0);
   EXPECT_EQ(r.jobs[0].queue.load, 0);
   EXPECT_EQ(r.jobs[0].largest, 8);
@@ -135,8 +219,8 @@ design::Design clean_site(const std::string& work, Seconds wait) {
 
 // Job times are log-normal of a variation of three: s2 = ln 10. Each time is weighed by how often
 // it comes, and in carbon by its work; users say twice the time.
-TEST(CleanWork, JobsAreHeldByTheTimesThatTheyTake) {
-  const review::Review r = review::run_stages(
+TEST(WorkView, clean_hours_hold_jobs_by_their_length) {
+  const Review r = run_stages(
       clean_site("jobs: { name: j, rate: 6 /h, mean_duration: 2 h, sizes: [1] }\n", hours(10)),
       machine::known());
   ASSERT_TRUE(r.jobs.at(0).clean);
@@ -166,9 +250,9 @@ TEST(CleanWork, JobsAreHeldByTheTimesThatTheyTake) {
 }
 
 // A batch of one hour that comes at midnight and at noon: at noon it waits until midnight.
-TEST(CleanWork, ABatchIsHeldWhenItComes) {
+TEST(WorkView, clean_hours_hold_a_batch_when_it_comes) {
   const auto clean = [](const std::string& more) {
-    const review::Review r = review::run_stages(
+    const Review r = run_stages(
         clean_site("batch: { name: b, accelerator_hours: 64, tasks: 64" + more + " }\n", hours(12)),
         machine::known());
     return r.batches.at(0).clean;
@@ -183,12 +267,12 @@ TEST(CleanWork, ABatchIsHeldWhenItComes) {
   EXPECT_EQ(once->ratio, 1);
 }
 
-review::Review batched(const std::string& batch, const std::string& fleet) {
-  return review::hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet +
-                             " }]\nworkloads: [{ batch: { name: b, " + batch + " } }]\n");
+Review batched(const std::string& batch, const std::string& fleet) {
+  return hand_review("site: { region: usa }\nfleet: [{ name: f, " + fleet +
+                     " }]\nworkloads: [{ batch: { name: b, " + batch + " } }]\n");
 }
 
-TEST(BatchEdges, CoresAndMemoryOfAHost) {
+TEST(WorkView, cores_and_memory_limit_tasks_per_host) {
   const std::string bare = "node: dgx-h100, count: 2";
   const auto slots = [&](const std::string& batch, const std::string& custom) {
     return batched("core_hours: 10, tasks: 9999" + batch, bare + custom).batches.at(0).at_once;
@@ -205,13 +289,13 @@ TEST(BatchEdges, CoresAndMemoryOfAHost) {
 }
 
 // Two racks of 18 hosts of four: 36 tasks are on a quarter of them, half a rack.
-TEST(BatchEdges, NodesOfManyHosts) {
-  const review::BatchView b =
+TEST(WorkView, batch_on_nodes_of_many_hosts) {
+  const BatchView b =
       batched("accelerator_hours: 36, tasks: 36", "node: gb200-nvl72, count: 2").batches.at(0);
   EXPECT_EQ(b.at_once, 36);
   EXPECT_NEAR(b.nodes, 0.5, 1e-12);
   EXPECT_NEAR(b.compute / hours(1), 1, 1e-9);
-  const review::BatchView half =
+  const BatchView half =
       batched("nodes: 1, accelerator_hours: 144, tasks: 144", "node: gb200-nvl72, count: 2")
           .batches.at(0);
   EXPECT_EQ(half.at_once, 72);
@@ -220,13 +304,12 @@ TEST(BatchEdges, NodesOfManyHosts) {
 }
 
 // Pieces of inference that hosts take with them are begun again: (e^x - 1) / x of the time.
-TEST(BatchEdges, InferenceIsBegunAgain) {
+TEST(WorkView, lost_pieces_of_inference_start_again) {
   const std::string requests =
       "tasks: 4, inference: { model: llama-3-8b, tp: 2, requests: 4M, input_tokens: 500, "
       "output_tokens: 100 }";
-  const review::Review r =
-      batched(requests, "node: dgx-h100, count: 2, failures: { node_mtbf: 10 d }");
-  const review::BatchView& b = r.batches.at(0);
+  const Review r = batched(requests, "node: dgx-h100, count: 2, failures: { node_mtbf: 10 d }");
+  const BatchView& b = r.batches.at(0);
   ASSERT_TRUE(b.work.infeasible.empty()) << b.work.infeasible;
   EXPECT_FALSE(b.on_cores);
   EXPECT_EQ(b.work.tasks, 8);
@@ -236,20 +319,15 @@ TEST(BatchEdges, InferenceIsBegunAgain) {
   ASSERT_GT(x, 1e-3);
   EXPECT_NEAR(b.again, std::expm1(x) / x, 1e-9);
   EXPECT_NEAR(b.compute / hours(1), piece * b.again, 1e-9 * piece);
-  const auto sections = cluster_sections(r);
-  expect_ends(hand_figure(sections, "work_hours"), 0.3, 0.3);
-  expect_ends(hand_figure(sections, "work_again"), 0.5, 0.5);
-  EXPECT_NEAR(hand_figure(sections, "work_again").estimate.value, 1 - 1 / b.again, 1e-12);
-  const review::BatchView hours_given =
-      batched("accelerator_hours: 640, tasks: 8",
-              "node: dgx-h100, count: 2, failures: { node_mtbf: 10 d }")
-          .batches.at(0);
+  const BatchView hours_given = batched("accelerator_hours: 640, tasks: 8",
+                                        "node: dgx-h100, count: 2, failures: { node_mtbf: 10 d }")
+                                    .batches.at(0);
   EXPECT_EQ(hours_given.again, 1) << "of other work nothing is said";
 }
 
-TEST(MigViews, FitOneAcceleratorOrNot) {
+TEST(WorkView, slices_must_fit_one_accelerator) {
   const auto fits = [](const std::string& mig) {
-    const review::Review r = review::hand_review(
+    const Review r = hand_review(
         "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: "
         "1, mig: " +
         mig + " }]\n");
@@ -259,10 +337,22 @@ TEST(MigViews, FitOneAcceleratorOrNot) {
   EXPECT_TRUE(fits("{ 3g.40gb: 2 }"));
   EXPECT_FALSE(fits("{ 3g.40gb: 3 }"));
   EXPECT_TRUE(fits("{ 1g.10gb: 7 }"));
-  EXPECT_TRUE(
-      review::hand_review("site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\n")
-          .mig.empty());
+  EXPECT_TRUE(hand_review("site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\n")
+                  .mig.empty());
+}
+
+// Twelve accelerators lie on two nodes of eight, however few of the second they take.
+TEST(WorkView, gang_takes_whole_nodes) {
+  Pod pod;
+  pod.workloads = "jobs: { name: j, rate: 1 /h, mean_duration: 1 h, sizes: [8, 12] }";
+  for (const int nodes : {1, 2}) {
+    pod.fleet = "name: f, node: dgx-h100, count: " + std::to_string(nodes);
+    const Review r = pod.review();
+    ASSERT_EQ(r.jobs.size(), 1U);
+    EXPECT_EQ(r.jobs[0].largest, 12);
+    EXPECT_EQ(r.jobs[0].largest_fits == cluster::GangVerdict::fits, nodes == 2) << nodes;
+  }
 }
 
 }  // namespace
-}  // namespace orrery::verdict
+}  // namespace orrery::review

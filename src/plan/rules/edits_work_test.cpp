@@ -1,10 +1,14 @@
-// Edits of services, by hand: replicas and nodes that carry a peak, outlive hosts, take the users
-// of a lost site; splits, batches and slices that fit.
+// Edits of runs, services, queues and batches, by hand.
 #include <gtest/gtest.h>
 
-#include "plan/review/serve_sizing.h"
-#include "plan/rules/edits.h"
+#include <utility>
+
+#include "core/base/text.h"
+#include "model/jobs/batch_split.h"
+#include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/review/stages.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -18,7 +22,7 @@ review::Review chat_pod(double needed, double there) {
   return r;
 }
 
-TEST(ServiceEdits, ReplicasThatServeThePeakOnWhatIsThere) {
+TEST(EditsWork, replicas_for_the_peak_on_the_accelerators_there) {
   const auto edit = [](double needed, double there) {
     const review::Review r = chat_pod(needed, there);
     return edit_of(edit_service(r, r.serves[0]));
@@ -34,7 +38,7 @@ TEST(ServiceEdits, ReplicasThatServeThePeakOnWhatIsThere) {
   EXPECT_EQ(edit(1, 3), "fleet[0].count = 1");
 }
 
-TEST(ServiceEdits, WithoutANumberTheMachinesGrow) {
+TEST(EditsWork, without_a_replica_count_the_fleet_grows) {
   review::Review r = chat_pod(20, 64);
   design::Serve open = *r.serves[0].serve;
   open.replicas.reset();
@@ -45,7 +49,7 @@ TEST(ServiceEdits, WithoutANumberTheMachinesGrow) {
 }
 
 // A zone that counts its own replicas is mended by itself: twelve fit on 48.
-TEST(ServiceEdits, OfAZoneWithReplicasOfItsOwn) {
+TEST(EditsWork, zone_with_its_own_replicas_changes_them) {
   review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   ASSERT_EQ(v.devices_per_replica, 4);
@@ -62,7 +66,7 @@ TEST(ServiceEdits, OfAZoneWithReplicasOfItsOwn) {
 }
 
 // Europe has 0.35 of all: eight here are 7.5 / 0.35 = 21.4, so 22 of all.
-TEST(ServiceEdits, OfAZoneByItsShare) {
+TEST(EditsWork, zone_by_share_changes_the_services_replicas) {
   review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[2];
   const auto edit = [&](double needed, double there) {
@@ -80,7 +84,7 @@ TEST(ServiceEdits, OfAZoneByItsShare) {
 }
 
 // With no number of its own a zone that needs more counts for the others too.
-TEST(ServiceEdits, AllZonesOfAServiceAreServed) {
+TEST(EditsWork, all_zones_of_a_service_are_served) {
   review::Review r = review::lab_review("chatbot-zones");
   design::Serve shared = *r.serves[0].serve;
   for (design::Zone& z : shared.zones) z.replicas.reset();
@@ -103,6 +107,31 @@ TEST(ServiceEdits, AllZonesOfAServiceAreServed) {
   EXPECT_EQ(edit(1), "workloads[0].serve.replicas = 20");
 }
 
+// A second service on the same fleet: whatever it lacks is said of it and not of the first.
+TEST(EditsWork, other_services_do_not_change_the_edit) {
+  review::Review r = review::lab_review("inference-pod");
+  r.serves.push_back(r.serves[0]);
+  design::Serve second = *r.serves[0].serve;
+  r.serves[1].serve = &second;
+  review::ServeView& v = r.serves[0];
+  v.replicas_needed = 20;
+  v.devices_there = 80;
+  r.serves[1].replicas_needed = 500;
+  r.serves[1].devices_there = 1;
+  EXPECT_EQ(edit_of(edit_service(r, v)), "workloads[0].serve.replicas = 20");
+  v.replicas_needed = 12;
+  v.devices_there = 63;
+  EXPECT_EQ(edit_of(edit_service(r, v)), "workloads[0].serve.replicas = 15");
+  v.replicas = 16;
+  v.devices_there = 80;
+  r.serves[1].dark_missed = 0.9;
+  EXPECT_EQ(edit_of(edit_availability(r, v)), "workloads[0].serve.replicas = 16");
+  r.serves[1].dark_missed = 0;
+  r.serves[1].replicas = 900;
+  EXPECT_EQ(edit_of(edit_availability(r, v)), "workloads[0].serve.replicas = 16");
+  EXPECT_EQ(edit_of(edit_availability(r, r.serves[1])).find("fleet[0].count = "), 0U);
+}
+
 // Hosts are down for a sixtieth of the time: 15 replicas are up for 0.9928 of it, 16 for 0.99964,
 // 18 for 0.99998.
 review::Review failing_pod(const char* name) {
@@ -118,7 +147,7 @@ review::Review failing_pod(const char* name) {
   return r;
 }
 
-TEST(AvailabilityEdits, MoreReplicasOrFirstTheirMachines) {
+TEST(EditsWork, availability_needs_replicas_then_machines) {
   review::Review r = failing_pod("inference-pod");
   review::ServeView& v = r.serves[0];
   const auto edit = [&] { return edit_of(edit_availability(r, v)); };
@@ -138,7 +167,7 @@ TEST(AvailabilityEdits, MoreReplicasOrFirstTheirMachines) {
   EXPECT_EQ(edit(), "none");
 }
 
-TEST(AvailabilityEdits, ASiteThatIsDarkTooLong) {
+TEST(EditsWork, power_outages_can_exceed_what_may_be_missed) {
   review::ServeView v;
   design::Workload w;
   v.workload = &w;
@@ -156,7 +185,7 @@ TEST(AvailabilityEdits, ASiteThatIsDarkTooLong) {
 }
 
 // The first zone that is short is mended; where each has its own, one after the other.
-TEST(AvailabilityEdits, OfZones) {
+TEST(EditsWork, zones_are_mended_one_after_the_other) {
   review::Review r = failing_pod("chatbot-zones");
   const auto edit = [&] { return edit_of(edit_availability(r, r.serves[2])); };
   EXPECT_EQ(edit(), "workloads[0].serve.zones[0].replicas = 16");
@@ -172,7 +201,7 @@ TEST(AvailabilityEdits, OfZones) {
 }
 
 // 50 of its own, 12.5 that find no room and 30 that do, of ten each: ten replicas.
-TEST(FailoverEdits, ReplicasWhereTheyAreAskedFirst) {
+TEST(EditsWork, failover_adds_replicas_at_the_first_site) {
   review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
   review::ServeView& host = r.serves[1];
@@ -208,7 +237,7 @@ TEST(FailoverEdits, ReplicasWhereTheyAreAskedFirst) {
 
 // 141 GB of weights in 16 bits want two accelerators of 141 GB; 812 GB do not fit eight of 80, and
 // in eight bits they do.
-TEST(SplitEdits, TheLeastThatFits) {
+TEST(EditsWork, smallest_split_or_narrower_format_that_fits) {
   const auto edit = [](const char* node, const char* model, catalog::Precision precision,
                        std::optional<int> tp) {
     design::Design d = review::lab_design("inference-pod");
@@ -239,7 +268,7 @@ TEST(SplitEdits, TheLeastThatFits) {
 
 // 960 accelerators share multiples of 960 / (tp pp), the least of which is 3 with 80 layers in 40
 // stages of 8: 954 is the nearest to 953, a prime. 1016 are 8 x 127: multiples of 127.
-TEST(RunEdits, ABatchThatSpreads) {
+TEST(EditsWork, nearest_batch_that_spreads) {
   const review::Review& r = review::lab_review("superpod-h100");
   review::TrainView t = r.trains.at(0);
   design::Train train = *t.train;
@@ -266,7 +295,7 @@ TEST(RunEdits, ABatchThatSpreads) {
   EXPECT_EQ(edit_of(edit_step(t)), "none");
 }
 
-TEST(SliceEdits, OneFewerOfWhatThereIsMostOf) {
+TEST(EditsWork, slices_shrink_from_the_most_common) {
   const review::Review& r = review::lab_review("small-lab");
   review::MigView m = r.mig.at(0);
   machine::Fleet fleet = *m.fleet;
@@ -286,6 +315,189 @@ TEST(SliceEdits, OneFewerOfWhatThereIsMostOf) {
   m.packing.unplaced = {"9g.900gb"};
   EXPECT_EQ(edit({{"9g.900gb", 1}, {"1g.18gb", 2}}), "fleet[1].mig = { 1g.18gb: 2 }");
   EXPECT_EQ(edit({{"9g.900gb", 1}}), "fleet[1].mig = ");
+}
+
+TEST(EditsWork, nearest_batch_is_a_multiple_of_the_accelerators) {
+  design::Design d = review::lab_design("av-vision");  // a plain network on 512
+  auto& train = std::get<design::Train>(d.workloads[0].task);
+  const auto nearest = [&](int batch) {
+    train.batch = batch;
+    return nearest_batch(review::run_stages(d, machine::known()).trains.at(0), 512);
+  };
+  EXPECT_EQ(nearest(3200), 3072);
+  EXPECT_EQ(nearest(3500), 3584);
+  EXPECT_EQ(nearest(1), 512);
+  EXPECT_EQ(nearest(4096), 4096);
+  // One accelerator takes any batch, and the least is one; of two as near the larger is said.
+  train.batch = 1;
+  EXPECT_EQ(nearest_batch(review::run_stages(d, machine::known()).trains.at(0), 1), 1);
+  EXPECT_EQ(nearest(3328), 3584);
+}
+
+// What is given counts by what is needed where that is more; jobs by what they hold, services by
+// what they need, and a run without a number not at all.
+TEST(EditsWork, nodes_asked_by_number_or_need) {
+  review::Review r = review::lab_review("superpod-h100");
+  const auto& w = r.design().workloads;
+  auto& bookings = r.ledger.fleets[0].bookings;
+  const auto asked = [&] { return nodes_asked(r, r.fleets()[0]); };
+  bookings = {{.workload = &w[0], .nodes = 10, .needed = 12, .given = true}};
+  EXPECT_EQ(asked(), 12);
+  bookings[0].nodes = 15;
+  EXPECT_EQ(asked(), 15);
+  bookings[0].given = false;
+  EXPECT_EQ(asked(), 0);
+  bookings = {{.workload = &w[2], .nodes = 3.5, .needed = 1}};
+  EXPECT_EQ(asked(), 4);
+  bookings = {{.workload = &w[1], .nodes = 7, .needed = 2.5}};
+  EXPECT_EQ(asked(), 3);
+  bookings.push_back({.workload = &w[2], .nodes = 3.5, .needed = 1});
+  EXPECT_EQ(asked(), 6);
+}
+
+// Jobs without a number of nodes: 1.25 of four nodes' work wants 5.6, of which the site carries six
+// or the rate falls by 1.389.
+review::Review queue_pod(const std::string& site, const std::string& jobs) {
+  return review::hand_review(
+      "site: { region: usa" + site +
+      " }\nfleet: [{ name: f, node: dgx-h100, count: 4 }]\nworkloads: [{ jobs: { "
+      "name: j, rate: 10 /h, mean_duration: 1 h, " +
+      jobs + " } }]\n");
+}
+
+TEST(EditsWork, overloaded_queue_grows_the_fleet_or_sheds_load) {
+  const auto edit = [](const std::string& site, const std::string& jobs, double load) {
+    review::Review r = queue_pod(site, jobs);
+    r.jobs.at(0).queue.load = load;
+    return edit_of(edit_load(r, r.jobs[0]));
+  };
+  EXPECT_EQ(edit("", "sizes: [1]", 1.25), "fleet[0].count = 6") << "4 x 1.25 / 0.9 = 5.56";
+  EXPECT_EQ(edit("", "sizes: [1]", 1.35), "fleet[0].count = 6") << "exactly";
+  EXPECT_EQ(edit("", "sizes: [1]", 1.36), "fleet[0].count = 7");
+  EXPECT_EQ(edit(", power: 60 kW", "sizes: [1]", 1.25), "workloads[0].jobs.rate = 7.2 /h");
+  EXPECT_EQ(edit("", "nodes: 2, sizes: [1]", 1.25), "workloads[0].jobs.nodes = 3");
+  EXPECT_EQ(edit("", "nodes: 2, sizes: [1]", 2.25), "workloads[0].jobs.rate = 4 /h")
+      << "five of four";
+}
+
+TEST(EditsWork, sizes_that_never_start_are_dropped) {
+  const auto edit = [](const std::string& jobs, int largest) {
+    review::Review r = queue_pod("", jobs);
+    r.jobs.at(0).largest = largest;
+    return edit_of(edit_sizes(r, r.jobs[0]));
+  };
+  EXPECT_EQ(edit("sizes: [8, 32, 33]", 33), "workloads[0].jobs.sizes = [8, 32]");
+  EXPECT_EQ(edit("sizes: [33]", 33), "fleet[0].count = 5") << "nothing would be left";
+  EXPECT_EQ(edit("sizes: [8, 33], weights: [1, 1]", 33), "fleet[0].count = 5")
+      << "shares stand for the sizes";
+  EXPECT_EQ(edit("sizes: [8, 40]", 40), "workloads[0].jobs.sizes = [8]");
+  EXPECT_EQ(edit("nodes: 2, sizes: [8, 17]", 17), "workloads[0].jobs.nodes = 3");
+  EXPECT_EQ(edit("nodes: 2, sizes: [8, 16, 33]", 33), "workloads[0].jobs.sizes = [8, 16]");
+}
+
+// Nodes of 18 hosts: 73 accelerators are 19 hosts of four, two racks.
+TEST(EditsWork, racks_are_added_whole) {
+  review::Review r = review::hand_review(
+      "site: { region: usa }\nfleet: [{ name: f, node: gb200-nvl72, count: 1 }]\nworkloads: [{ "
+      "jobs: { name: j, rate: 1 /h, mean_duration: 1 h, sizes: [73] } }]\n");
+  EXPECT_EQ(edit_of(edit_sizes(r, r.jobs.at(0))), "fleet[0].count = 2");
+  // 31 hosts for a mean of 20: two racks; 30 are spares already: one.
+  review::TrainView t;
+  t.fleet = r.jobs[0].fleet;
+  t.failure.mean_in_repair = 20;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 2");
+  t.failure.spares = 30;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1");
+  t.failure.spares = 12;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 2") << "19 more";
+  t.failure.spares = 13;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1") << "18 more";
+}
+
+// Tasks of one hour on 8 of 640: 80 hours for 20 want 32 slots, four nodes; never more than tasks.
+TEST(EditsWork, batch_gets_nodes_to_end_in_time) {
+  review::Review r = review::hand_review(
+      "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 }]\nworkloads: [{ batch: "
+      "{ name: b, accelerator_hours: 640, tasks: 640, deadline: 21 h } }]\n");
+  review::BatchView& b = r.batches.at(0);
+  ASSERT_EQ(b.at_once, 8);
+  ASSERT_NEAR(b.compute / hours(1), 80, 1e-9);
+  const auto edit = [&] { return edit_of(edit_window(r, b)); };
+  EXPECT_EQ(edit(), "fleet[0].count = 4") << "3.81";
+  b.bound = hours(19);
+  EXPECT_EQ(edit(), "fleet[0].count = 5") << "4.21";
+  b.bound = hours(1);
+  EXPECT_EQ(edit(), "fleet[0].count = 81") << "all at once, and a little";
+  b.bound = hours(0.99);
+  EXPECT_EQ(edit(), "none") << "shorter than a task";
+  b.bound = hours(21);
+  b.at_once = 640;
+  b.compute = hours(30);
+  EXPECT_EQ(edit(), "none") << "each has its own already";
+}
+
+// Six hours of 3,072 tasks on 24 nodes of 128 slots for a bound of four: a half more.
+TEST(EditsWork, batch_on_cores_gets_nodes_to_end_in_time) {
+  review::Review r = review::edited_review(
+      "fraud-cpu", {{"site.power", "900 kW"}, {"workloads[0].batch.tasks", "6000"}});
+  review::BatchView& b = r.batches[0];
+  b.at_once = 3072;
+  b.compute = hours(6);
+  b.read = hours(1);
+  b.bound = hours(4);
+  // One task takes 6 h * 3072 / 6000; nodes: 6000 * 3.072 / 4 / 128 = 36.
+  EXPECT_EQ(edit_of(edit_window(r, b)), "fleet[0].count = 37");
+  b.read = hours(4);
+  EXPECT_EQ(edit_of(edit_window(r, b)), "fleet[0].count = 37");
+  b.read = hours(4.1);
+  EXPECT_EQ(edit_of(edit_window(r, b)), "none") << "reading alone takes longer";
+  b.read = hours(1);
+  b.bound = hours(3);
+  EXPECT_EQ(edit_of(edit_window(r, b)), "none") << "one task does";
+}
+
+// A Poisson mean of 400 is above 446 for 0.0110 and above 447 for 0.0097 of the time.
+TEST(EditsWork, spares_of_a_very_large_fleet) {
+  review::Review r = review::lab_review("superpod-h100");
+  review::TrainView& t = r.trains[0];
+  t.failure.mean_in_repair = 400;
+  t.failure.spares = 0;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 447");
+  t.failure.mean_in_repair = 0.2;  // above 1 for 0.0175 and above 2 for 0.0011
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 2");
+}
+
+// A mean of 2.567 in repair: above 6 for 0.0155 and above 7 for 0.0051 of the time.
+TEST(EditsWork, spares_keep_the_shortfall_below_one_percent) {
+  review::Review r = review::lab_review("superpod-h100");
+  review::TrainView& t = r.trains[0];
+  t.failure.mean_in_repair = 2.567;
+  t.failure.spares = 2;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 5");
+  t.failure.spares = 6;
+  EXPECT_EQ(edit_of(edit_spares(t)), "fleet[0].spares = 1");
+}
+
+// Four nodes end in time T; 1.9 times as fast wants 7.6, and eight do.
+TEST(EditsWork, nodes_for_a_deadline_are_tried) {
+  const auto edit = [](const std::string& nodes, int beside, double faster) {
+    review::Review r = review::hand_review(
+        "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: " +
+        std::string(nodes.empty() ? "4" : "16") +
+        " }]\nfabric: { compute: { topology: fat-tree, switch: qm9700 } }\nworkloads:\n  - train: "
+        "{ name: t, " +
+        nodes +
+        "network: { params: 30M, forward: 400 GFLOP }, batch: 3840, samples: 100M }\n  - serve: { "
+        "name: s, nodes: " +
+        std::to_string(beside) +
+        ", model: llama-3-8b, tp: 1, arrivals: { rate: 1 /s, trace: chat } }\n");
+    const review::TrainView& t = r.trains.at(0);
+    EXPECT_TRUE(t.feasible()) << t.infeasible;
+    return edit_of(edit_deadline(r, t, t.run_time / faster));
+  };
+  EXPECT_EQ(edit("nodes: 4, ", 8, 1.9), "workloads[0].train.nodes = 8");
+  EXPECT_EQ(edit("nodes: 4, ", 9, 1.9), "none") << "the fleet has seven left";
+  EXPECT_EQ(edit("", 1, 1.9), "fleet[0].count = 8");
 }
 
 }  // namespace

@@ -1,13 +1,8 @@
-// Stages one after the other, from workloads whose times are set by hand, and what sections say of
-// them.
-#include "plan/review/pipeline_view.h"
-
 #include <gtest/gtest.h>
-
-#include <cmath>
 
 #include "model/design_text/read_design.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/review/pipeline_view.h"
 #include "plan/rules/findings_fixture.h"
 #include "plan/verdict/sections.h"
 
@@ -49,73 +44,6 @@ review::PipelineView stages_of_review(const review::Review& r) {
   return review::view_pipeline(*r.machine, r.trains, r.serves, r.batches);
 }
 
-// First bytes are a millisecond of each tier; four replicas start in turn, 90 s each.
-TEST(PipelineByHand, StagesAddUpAlongTheLongestWay) {
-  const review::PipelineView p = stages_of_review(staged());
-  ASSERT_EQ(p.stages.size(), 5U);
-  const struct {
-    double start, time;
-  } wanted[] = {
-      {0, 1000.001}, {1000.001, 7200}, {8200.001, 10800}, {1000.001, 200.002}, {19000.001, 360}};
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_NEAR(p.stages[i].start.base(), wanted[i].start, 1e-6) << i;
-    EXPECT_NEAR(p.stages[i].time.base(), wanted[i].time, 1e-6) << i;
-    EXPECT_NEAR(p.stages[i].end.base(), wanted[i].start + wanted[i].time, 1e-6) << i;
-    EXPECT_EQ(p.stages[i].infeasible, "");
-  }
-  EXPECT_NEAR(p.lead->base(), 19360.001, 1e-6);
-  EXPECT_EQ(p.every, days(1));
-}
-
-TEST(PipelineByHand, WhatNeverEndsIsSaidOfAllThatWaitForIt) {
-  review::Review r = staged();
-  r.trains[0].infeasible = "too large";
-  review::PipelineView p = stages_of_review(r);
-  EXPECT_EQ(p.stages[2].infeasible, "too large");
-  EXPECT_EQ(p.stages[4].infeasible, "it waits for fit, which never ends");
-  EXPECT_EQ(p.stages[3].infeasible, "");
-  EXPECT_FALSE(p.lead);
-  r = staged();
-  r.trains[0].run_time = Seconds();
-  EXPECT_EQ(stages_of_review(r).stages[2].infeasible, "its run has no end");
-  r = staged();
-  r.batches[0].fleet = nullptr;
-  p = stages_of_review(r);
-  EXPECT_EQ(p.stages[1].infeasible, "no fleet to run on");
-  EXPECT_EQ(p.stages[2].infeasible, "it waits for prep, which never ends");
-  EXPECT_EQ(p.stages[4].infeasible, "it waits for fit, which never ends");
-  r = staged();
-  r.serves[0].infeasible = "no room";
-  EXPECT_EQ(stages_of_review(r).stages[4].infeasible, "no room");
-  EXPECT_FALSE(stages_of_review(r).lead);
-  r.serves[0].infeasible.clear();
-  r.serves[0].fleet = nullptr;
-  EXPECT_EQ(stages_of_review(r).stages[4].infeasible, "no fleet to run on");
-}
-
-// A copy that cannot be made keeps nobody from serving.
-TEST(PipelineByHand, OnlyWhatServesCountsForTheLead) {
-  const review::Review first = staged();
-  design::Design d = first.design();
-  d.pipeline.stages[3].to = "nowhere";
-  review::Review r = review::run_stages(std::move(d), machine::known());
-  r.batches[0].duration = hours(2);
-  r.trains[0].run_time = hours(3);
-  const review::PipelineView p = stages_of_review(r);
-  EXPECT_EQ(p.stages[3].infeasible, "a tier that it names is not there");
-  ASSERT_TRUE(p.lead);
-  EXPECT_NEAR(p.lead->base(), 19360.001, 1e-6);
-}
-
-// Zones reload beside each other: the slowest counts.
-TEST(PipelineByHand, ZonesStartBesideEachOther) {
-  review::Review r = staged();
-  r.serves.push_back(r.serves[0]);
-  r.serves[0].replicas = 7;
-  r.serves[1].replicas = 3;
-  EXPECT_NEAR(stages_of_review(r).stages[4].time.base(), 630, 1e-6);
-}
-
 const figures::Section& stage_words(const std::vector<figures::Section>& all,
                                     std::string_view name) {
   for (const figures::Section& s : all) {
@@ -127,19 +55,18 @@ const figures::Section& stage_words(const std::vector<figures::Section>& all,
 }
 
 void expect_stage_time(const figures::Section& s, std::string_view id, double value, double low,
-                       double high, const std::string& formula) {
+                       double high) {
   for (const figures::Figure& f : s.figures) {
     if (f.id() != id) continue;
     EXPECT_NEAR(f.estimate.value, value, 1e-6) << id;
     EXPECT_NEAR(f.estimate.low, low, 1e-6) << id;
     EXPECT_NEAR(f.estimate.high, high, 1e-6) << id;
-    EXPECT_EQ(f.formula, formula) << id;
     return;
   }
   ADD_FAILURE() << "no figure " << id;
 }
 
-TEST(PipelineSection, TellsEveryStageAndTheLead) {
+TEST(SectionPipeline, every_stage_and_the_lead) {
   review::Review r = staged();
   r.pipeline = stages_of_review(r);
   r.pipeline.stages[0].time = seconds(1000);
@@ -148,46 +75,39 @@ TEST(PipelineSection, TellsEveryStageAndTheLead) {
   const auto all = pipeline_sections(r);
   ASSERT_EQ(all.size(), 6U);
   const figures::Section& whole = stage_words(all, "pipeline");
-  EXPECT_EQ(whole.summary, "5 stages, a cycle every 1 d");
-  EXPECT_EQ(whole.limit, "fit, 3 h of a lead of 5 h");
-  expect_stage_time(whole, "lead", 18000, 14400, 25200, "stages along the longest way");
-  expect_stage_time(whole, "freshness", 86400 + 18000, 86400 + 14400, 86400 + 25200,
-                    "every 1 d + lead 5 h");
+  EXPECT_NE(whole.limit, "");
+  expect_stage_time(whole, "lead", 18000, 14400, 25200);
+  expect_stage_time(whole, "freshness", 86400 + 18000, 86400 + 14400, 86400 + 25200);
   const figures::Section& in = stage_words(all, "pipeline: in");
-  EXPECT_EQ(in.summary, "from outside to tier hot");
-  expect_stage_time(in, "stage_start", 0, 0, 0, "");
-  expect_stage_time(in, "stage_end", 1000, 800, 1400, "");
-  expect_stage_time(in, "stage_time", 1000, 800, 1400, "1 TB at 1 GB/s");
-  expect_stage_time(in, "bytes_in", 1e12, 1e12, 1e12, "");
-  expect_stage_time(in, "bytes_out", 1e12, 1e12, 1e12, "");
-  EXPECT_EQ(stage_words(all, "pipeline: keep").summary, "from tier hot to tier slow");
-  EXPECT_EQ(stage_words(all, "pipeline: fit").summary, "workload t");
-  expect_stage_time(stage_words(all, "pipeline: fit"), "stage_time", 10800, 8640, 15120, "");
+  expect_stage_time(in, "stage_start", 0, 0, 0);
+  expect_stage_time(in, "stage_end", 1000, 800, 1400);
+  expect_stage_time(in, "stage_time", 1000, 800, 1400);
+  expect_stage_time(in, "bytes_in", 1e12, 1e12, 1e12);
+  expect_stage_time(in, "bytes_out", 1e12, 1e12, 1e12);
+  expect_stage_time(stage_words(all, "pipeline: fit"), "stage_time", 10800, 8640, 15120);
   // A service moves nothing that the design knows of.
   EXPECT_EQ(stage_words(all, "pipeline: up").figures.size(), 3U);
 }
 
-TEST(PipelineSection, OfOneCycleOrNone) {
+TEST(SectionPipeline, single_cycle_and_infeasible_stages) {
   review::Review r = staged();
   r.pipeline = stages_of_review(r);
   r.pipeline.every.reset();
   r.pipeline.lead = seconds(3600);
   figures::Section whole = stage_words(pipeline_sections(r), "pipeline");
-  EXPECT_EQ(whole.summary, "5 stages, one cycle");
-  expect_stage_time(whole, "freshness", 3600, 2880, 5040, "the lead");
+  expect_stage_time(whole, "freshness", 3600, 2880, 5040);
   r.pipeline.lead.reset();
   r.pipeline.stages[2].infeasible = "too large";
   const auto all = pipeline_sections(r);
   EXPECT_TRUE(stage_words(all, "pipeline").figures.empty());
   EXPECT_EQ(stage_words(all, "pipeline").limit, "");
-  EXPECT_EQ(stage_words(all, "pipeline: fit").summary, "never ends: too large");
   EXPECT_TRUE(stage_words(all, "pipeline: fit").figures.empty());
   r.pipeline.stages.clear();
   EXPECT_TRUE(pipeline_sections(r).empty());
 }
 
 // Events reach a model with the next run: an hour, and the 20 minutes that it takes.
-TEST(PipelineSection, OfARunThatFollowsEvents) {
+TEST(SectionPipeline, freshness_of_a_run_that_follows_events) {
   review::Review r = staged();
   r.pipeline.stages.clear();
   design::Train follows = *r.trains[0].train;
@@ -198,7 +118,7 @@ TEST(PipelineSection, OfARunThatFollowsEvents) {
   const auto all = pipeline_sections(r);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].name, "t features");
-  expect_stage_time(all[0], "freshness", 4800, 3600 + 960, 3600 + 1680, "every 1 h + run 20 min");
+  expect_stage_time(all[0], "freshness", 4800, 3600 + 960, 3600 + 1680);
   r.trains[0].infeasible = "no";
   EXPECT_TRUE(pipeline_sections(r).empty());
   r.trains[0].infeasible.clear();

@@ -1,11 +1,17 @@
-// Whom other zones take, and how often users are answered, from views set by hand.
+// A site lost at peak, in closed form: who takes its users, and how often users are answered.
+#include "plan/review/failover_view.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "plan/review/failover_view.h"
-#include "plan/review/site_view.h"
+#include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/review/serve_sizing.h"
+#include "plan/review/site_view.h"
+#include "plan/review/stages.h"
+#include "plan/rules/rules.h"
 
 namespace orrery::review {
 namespace {
@@ -32,7 +38,7 @@ void set_zone(ServeView& v, double peak, double replicas, double needed) {
 }
 
 // 80 are lost; the other has room for 15 of 110 beside its 95.
-TEST(FailoverByHand, OthersTakeWhatTheyHaveRoomFor) {
+TEST(FailoverView, other_zones_take_what_they_have_room_for) {
   Review r = three_zones();
   set_zone(r.serves[0], 80, 10, 10);
   set_zone(r.serves[1], 95, 11, 11);
@@ -60,7 +66,7 @@ TEST(FailoverByHand, OthersTakeWhatTheyHaveRoomFor) {
   EXPECT_NEAR(r.serves[0].guests_asked.base(), 95, 1e-9);
 }
 
-TEST(FailoverByHand, WithRoomToSpareNothingIsSpilled) {
+TEST(FailoverView, spare_room_takes_everything) {
   Review r = three_zones();
   set_zone(r.serves[0], 40, 16, 5);
   set_zone(r.serves[1], 30, 11, 11);
@@ -79,7 +85,7 @@ TEST(FailoverByHand, WithRoomToSpareNothingIsSpilled) {
   EXPECT_TRUE(r.serves[1].failover->to.empty()) << "nobody is there to take them";
 }
 
-TEST(FailoverByHand, TheWorstOfManyIsTold) {
+TEST(FailoverView, worst_of_several_zones_counts) {
   FailoverView f;
   EXPECT_EQ(f.load(), 0);
   EXPECT_EQ(f.served(PerSecond(0)), 1);
@@ -132,7 +138,7 @@ double other_is_up() {
   return std::exp(-mean) * (1 + mean + mean * mean / 2) * (1 - 5 * 3600 / 31536000.0);
 }
 
-TEST(AvailabilityByHand, IsWhatOutagesAndFewReplicasLeave) {
+TEST(FailoverView, availability_loses_outages_and_missing_replicas) {
   Review r = dark_zones();
   settle_availability(r.serves, *r.machine, r.sites);
   const ServeView& v = r.serves[0];
@@ -153,7 +159,7 @@ TEST(AvailabilityByHand, IsWhatOutagesAndFewReplicasLeave) {
   EXPECT_NEAR(r.serves[1].availability_alone, (1 - west) * 0.998, 1e-12);
 }
 
-TEST(AvailabilityByHand, OfTwoThatTakeThemIsByTheirShares) {
+TEST(FailoverView, two_zones_count_by_their_shares) {
   Review r = dark_zones();
   FailoverView& f = *r.serves[0].failover;
   f.to.push_back(f.to[0]);
@@ -172,7 +178,7 @@ TEST(AvailabilityByHand, OfTwoThatTakeThemIsByTheirShares) {
               1e-12);
 }
 
-TEST(AvailabilityByHand, OfTooFewOrOfNobodyIsLeftAlone) {
+TEST(FailoverView, infeasible_services_keep_their_availability) {
   Review r = dark_zones();
   r.serves[0].replicas_up = 0;
   r.serves[0].availability = 0.123;
@@ -181,6 +187,110 @@ TEST(AvailabilityByHand, OfTooFewOrOfNobodyIsLeftAlone) {
   settle_availability(r.serves, *r.machine, r.sites);
   EXPECT_EQ(r.serves[0].availability, 0.123);
   EXPECT_EQ(r.serves[1].availability, 0.456);
+}
+
+TEST(FailoverView, lost_zone_is_carried_if_replicas_suffice_for_both) {
+  const Review r = reviewed(lab_design("chatbot-zones"));
+  const ServeView& east = r.serves[0];
+  const ServeView& west = r.serves[1];
+  ASSERT_TRUE(east.failover);
+  ASSERT_EQ(east.failover->to.size(), 1u);
+  const FailoverTo& to = east.failover->to.front();
+  EXPECT_EQ(to.zone, 1u);
+  EXPECT_NEAR(to.rate / east.peak, 1, 1e-9);
+  EXPECT_EQ(east.failover->refused, PerSecond(0));
+  EXPECT_DOUBLE_EQ(east.failover->served(east.peak), 1);
+  EXPECT_NEAR(to.load, (east.peak + west.peak) / (west.capacity_per_replica * west.replicas), 1e-9);
+  EXPECT_EQ(to.replicas_needed,
+            std::ceil((east.peak + west.peak) / west.capacity_per_replica - 1e-9));
+  EXPECT_FALSE(r.serves[2].failover) << "Europe names nobody";
+  // The way is in the first token, and so is the fuller replica.
+  EXPECT_GT(to.ttft_p99, west.ttft_p99 + milliseconds(65));
+  EXPECT_GT(to.latency_p99, to.ttft_p99);
+  EXPECT_NEAR(to.way.path.latency.base(), 0.065, 1e-12);
+  EXPECT_NEAR(to.line.base(), 4 * east.request.input * east.peak.base(), 1);
+}
+
+design::Serve& serve_of(design::Design& d) {
+  return std::get<design::Serve>(d.workloads.front().task);
+}
+
+TEST(FailoverView, requests_beyond_capacity_are_refused) {
+  design::Design d = lab_design("chatbot-zones");
+  serve_of(d).zones[1].replicas = 8;
+  const Review r = reviewed(d);
+  const ServeView& east = r.serves[0];
+  const ServeView& west = r.serves[1];
+  const PerSecond room = west.capacity_per_replica * 8 - west.peak;
+  EXPECT_NEAR(east.failover->refused / (east.peak - room), 1, 1e-9);
+  EXPECT_NEAR(east.failover->load(), 1, 1e-9);
+  EXPECT_LT(east.failover->served(east.peak), 1);
+  EXPECT_EQ(west.guests_asked, east.peak) << "were there room";
+  EXPECT_GT(enough_replicas(west, *r.machine), 8);
+}
+
+TEST(FailoverView, longer_lines_delay_first_tokens) {
+  design::Design d = lab_design("chatbot-zones");
+  const Seconds near = reviewed(d).serves[0].failover->ttft_p99();
+  d.fabric.wan[0].latency = milliseconds(165);
+  const Seconds far = reviewed(d).serves[0].failover->ttft_p99();
+  EXPECT_NEAR((far - near).base(), 0.1, 1e-9);
+  d.fabric.wan[0].latency = milliseconds(65);
+  serve_of(d).request_size = megabytes(125);
+  const Seconds heavy = reviewed(d).serves[0].failover->ttft_p99();
+  EXPECT_NEAR((heavy - near).base(), 0.1, 1e-4) << "125 MB at 10 Gb/s";
+}
+
+TEST(FailoverView, outage_costs_the_time_until_failover) {
+  design::Design d = lab_design("chatbot-zones");
+  const double calm = reviewed(d).serves[0].availability;
+  d.sites[0].outage_mtbf = days(30);
+  d.sites[0].outage = hours(2);
+  const Review r = reviewed(d);
+  const ServeView& east = r.serves[0];
+  // An outage of two hours a month, without batteries.
+  EXPECT_NEAR(east.dark, 2.0 / (30 * 24), 1e-12);
+  EXPECT_NEAR(east.availability_alone, (1 - east.dark) * east.replicas_up, 1e-12);
+  const double minute = 60.0 / (30 * 86400);
+  EXPECT_NEAR(calm - east.availability, minute, 0.15 * minute)
+      << "and others are there nearly always";
+  EXPECT_GT(east.availability, east.availability_alone + 0.9 * east.dark);
+  EXPECT_EQ(r.serves[1].dark, 0);
+
+  serve_of(d).zones[0].failover_after = minutes(10);
+  EXPECT_NEAR(calm - reviewed(d).serves[0].availability, 10 * minute, minute);
+  serve_of(d).zones[1].replicas = 5;
+  const Review full = reviewed(d);
+  EXPECT_GT(full.serves[0].availability, full.serves[0].availability_alone);
+  EXPECT_LT(full.serves[0].availability, east.availability) << "half of them find no room";
+  serve_of(d).zones[0].failover.clear();
+  serve_of(d).zones[0].failover_after.reset();
+  const Review alone = reviewed(d);
+  EXPECT_EQ(alone.serves[0].availability, alone.serves[0].availability_alone);
+  EXPECT_FALSE(alone.serves[0].failover);
+}
+
+TEST(FailoverView, batteries_bridge_until_generators_run) {
+  design::Design d = lab_design("chatbot-zones");
+  d.sites[0].outage_mtbf = days(30);
+  d.sites[0].generator = seconds(30);
+  d.sites[0].battery = seconds(30);
+  EXPECT_EQ(reviewed(d).serves[0].dark, 0);
+  d.sites[0].battery = seconds(1);
+  const ServeView east = reviewed(d).serves[0];
+  EXPECT_GT(east.dark, 0);
+  // All of it within the minute: nobody is sent elsewhere so soon.
+  EXPECT_NEAR(east.availability, (1 - east.dark), 1e-4);
+}
+
+TEST(FailoverView, residency_forbids_failover) {
+  design::Design d = lab_design("chatbot-zones");
+  serve_of(d).zones[2].failover = {"us-east"};
+  const Review r = reviewed(d);
+  ASSERT_TRUE(r.serves[2].failover);
+  EXPECT_TRUE(r.serves[2].failover->to.empty());
+  EXPECT_EQ(r.serves[2].failover->refused, r.serves[2].peak);
+  EXPECT_EQ(r.serves[2].availability, r.serves[2].availability_alone);
 }
 
 }  // namespace
