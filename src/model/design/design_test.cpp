@@ -9,7 +9,6 @@
 #include "model/design/catalog_fixture.h"
 #include "model/design/part_ids.h"
 #include "model/design/slurm_fleets.h"
-#include "model/design_text/said_fixture.h"
 
 namespace orrery::design {
 namespace {

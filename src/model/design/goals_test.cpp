@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/design_text/said_fixture.h"
-
 namespace orrery::design {
 namespace {
 

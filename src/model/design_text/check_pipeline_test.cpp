@@ -85,7 +85,7 @@ TEST(CheckPipeline, weights_come_from_a_model_above) {
   EXPECT_THAT(stages_said(stage("register, from: hot, to: cold, size: 1 GB")), IsEmpty());
   EXPECT_THAT(stages_said(stage("register, from: hot, to: cold") + stage("train, workload: run")),
               ElementsAre(lacks))
-      << "it stands below";
+      << "the training run comes later";
   EXPECT_THAT(stages_said(stage("train, workload: run") + stage("deploy, from: hot, to: cold")),
               IsEmpty());
   EXPECT_THAT(stages_said(stage("train, workload: run") + stage("archive, from: hot, to: cold")),

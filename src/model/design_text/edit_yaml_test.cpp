@@ -6,6 +6,7 @@
 #include "core/base/units.h"
 #include "model/design/catalog_fixture.h"
 #include "model/design_text/edit.h"
+#include "model/design_text/yaml_tree.h"
 #include "model/design_text/said_fixture.h"
 
 namespace orrery::design_text {
@@ -14,7 +15,7 @@ namespace {
 // The text after an edit that keeps it; else what was said.
 std::string text_after(std::string_view text, const std::string& path, const std::string& value) {
   const auto edited = edit_text(text, {path, value}, design::catalog(), {.file = "f.yaml"});
-  if (edited) return (edited->rewritten ? "anew: " : "") + edited->text;
+  if (edited) return (edited->rewritten ? "rewritten: " : "") + edited->text;
   return edited.error().front().code;
 }
 
@@ -83,7 +84,7 @@ TEST(EditYaml, quotes_keep_the_type_of_a_value) {
   EXPECT_EQ(text_after("a: { b: 1 }\n", "a.b", "x }"), "a: { b: \"x }\" }\n");
 }
 
-// Only a design can be written anew: these are none.
+// Rewriting needs a whole design, so these texts are whole designs.
 TEST(EditYaml, unusual_layouts_are_rewritten) {
   const std::string head = "orrery: 1\nname: n\nsite: { region: usa }\n";
   const std::string block = head +
@@ -91,12 +92,12 @@ TEST(EditYaml, unusual_layouts_are_rewritten) {
                             "description: |\n  two\n  lines\n";
   EXPECT_EQ(
       text_after(block, "description", "one"),
-      "anew: orrery: 1\nname: n\ndescription: one\nsite:\n  region: usa\nfleet:\n  - name: f\n"
+      "rewritten: orrery: 1\nname: n\ndescription: one\nsite:\n  region: usa\nfleet:\n  - name: f\n"
       "    node: dgx-h100\n    count: 1\n");
   const std::string alone = head +
                             "fleet:\n  - name: f\n    node: dgx-h100\n    count: 1\n"
                             "economics:\n  horizon: 4 y\n";
-  EXPECT_EQ(text_after(alone, "economics.horizon", "").substr(0, 6), "anew: ")
+  EXPECT_EQ(text_after(alone, "economics.horizon", "").substr(0, 11), "rewritten: ")
       << "the only key of its section";
 }
 
@@ -118,7 +119,7 @@ TEST(EditYaml, impossible_edits_are_refused) {
 std::string text_replaced(std::string_view text, const std::string& path = "a") {
   const auto edited = edit_text(text, {path, "y"}, design::catalog());
   if (!edited) return edited.error().front().code;
-  return (edited->rewritten ? "anew: " : "") + edited->text;
+  return (edited->rewritten ? "rewritten: " : "") + edited->text;
 }
 
 TEST(EditYaml, comment_inside_brackets_closes_nothing) {
@@ -152,7 +153,7 @@ TEST(EditYaml, value_in_brackets_ends_at_its_comma_or_comment) {
 TEST(EditYaml, quotes_inside_brackets_are_closed) {
   const auto after = [](std::string_view text, const std::string& path) {
     const auto edited = edit_text(text, {path, "y"}, design::catalog());
-    return edited ? (edited->rewritten ? "anew" : edited->text) : edited.error().front().code;
+    return edited ? (edited->rewritten ? "rewritten" : edited->text) : edited.error().front().code;
   };
   EXPECT_EQ(after("a: ['x']\nb: 1\n", "a"), "a: y\nb: 1\n");
   EXPECT_EQ(after("a: [\"x\"]\nb: [2]\n", "a"), "a: y\nb: [2]\n");

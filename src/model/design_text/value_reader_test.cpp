@@ -248,7 +248,7 @@ TEST(ValueReader, the_hundredth_fault_is_the_last) {
   EXPECT_EQ(faults.back().what, "the last");
 }
 
-// The unit or key that was probably meant stands in the fix.
+// The fix names the unit, key or part that was probably meant.
 TEST(ValueReader, near_misses_are_suggested) {
   const auto fix = [](auto read) {
     Diagnostics faults;

@@ -33,9 +33,9 @@ TEST(Conversations, mean_turn_resends_its_history) {
   EXPECT_EQ(r.input_p99, 0);
   const machine::Machine whole =
       plain_service("prefix_cache: false, " + talk + "input_tokens: 100, output_tokens: 20 }");
-  const serving::RequestShape anew = request_of(whole, asked_serve(whole));
-  EXPECT_EQ(anew.cached_share, 0);
-  EXPECT_NEAR(anew.input_p99, 100 + 2 * 120, 1e-9) << "the last turn";
+  const serving::RequestShape uncached = request_of(whole, asked_serve(whole));
+  EXPECT_EQ(uncached.cached_share, 0);
+  EXPECT_NEAR(uncached.input_p99, 100 + 2 * 120, 1e-9) << "the last turn";
   const machine::Machine chat = plain_service(talk + "trace: chat, output_tokens: 20 }");
   const serving::RequestShape mixed = request_of(chat, asked_serve(chat));
   const double fresh = traffic::mean_length(lengths_of(asked_serve(chat)).prompt);

@@ -129,7 +129,7 @@ TEST(Pipeline, unknown_workloads_and_unknown_rates) {
   design::Design d = machine::small_design(
       "storage:\n  - { tier: hot, kind: parallel-fs, read: 40 GB/s, write: 8 GB/s, capacity: 1 PB "
       "}\n");
-  d.pipeline.stages.push_back({.stage = design::DataStage::train, .workload = "nobody"});
+  d.pipeline.stages.push_back({.stage = design::DataStage::train, .workload = "unknown"});
   d.pipeline.stages.push_back(
       {.stage = design::DataStage::ingest, .to = "hot", .size = gigabytes(8)});
   const machine::Machine m = build_machine(d, machine::known());

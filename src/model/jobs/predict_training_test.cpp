@@ -222,7 +222,7 @@ TEST(PredictTraining, framework_family_follows_release_and_accelerator) {
   EXPECT_FALSE(framework_of(machine::known(), q).style.fused_attention);
   q.accelerator = machine::known().catalog().accelerator("h100-sxm");
   EXPECT_TRUE(framework_of(machine::known(), q).style.fused_attention);
-  // What stands in for a name is not what was measured under it.
+  // A successor of the named framework counts as unseen.
   const auto seen = unseen_in(machine::known(), q);
   EXPECT_NE(std::ranges::find(seen, training::Unseen::framework), seen.end());
   // One host of Megatron-Core's rows ran with every overlap off; larger jobs do not.

@@ -4,7 +4,6 @@
 
 #include "layers/serving/graph_reduce.h"
 #include "model/design_text/value_reader.h"
-#include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"
 

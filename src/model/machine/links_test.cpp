@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "model/design_text/value_reader.h"
-#include "model/jobs/predict_serving.h"
 #include "model/machine/costs.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/machine.h"

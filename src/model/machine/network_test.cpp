@@ -10,7 +10,6 @@
 #include "layers/fabric/collective_model.h"
 #include "model/design/goals.h"
 #include "model/design_text/read_design.h"
-#include "model/jobs/predict_serving.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/links.h"
 #include "model/machine/machine.h"

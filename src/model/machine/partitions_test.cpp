@@ -25,7 +25,8 @@ design::Design three_fleets() {
   return d;
 }
 
-// A rack is 18 hosts. Those with a number lie one after the other, whatever stands between them.
+// A rack is 18 hosts. Partitions with a node count follow one another, even with others between
+// them.
 TEST(Partitions, partitions_with_nodes_do_not_overlap) {
   design::Design d = three_fleets();
   d.scheduler.partitions = {{.name = "a", .nodes = 1},

@@ -12,7 +12,6 @@
 #include "model/design_text/read_design.h"
 #include "model/design_text/templates.h"
 #include "model/design_text/value_reader.h"
-#include "model/jobs/predict_serving.h"
 #include "model/machine/costs.h"
 #include "model/machine/known_fixture.h"
 #include "model/machine/links.h"

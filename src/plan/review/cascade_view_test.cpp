@@ -10,8 +10,6 @@
 #include "plan/review/lab_fixture.h"
 #include "plan/review/service_review_fixture.h"
 #include "plan/review/stages.h"
-#include "plan/rules/findings_fixture.h"
-#include "plan/verdict/sections.h"
 
 namespace orrery::review {
 namespace {

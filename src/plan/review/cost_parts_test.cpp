@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "plan/review/lab_fixture.h"
-#include "plan/rules/findings_fixture.h"
 
 namespace orrery::review {
 namespace {

@@ -8,8 +8,6 @@
 #include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
 #include "plan/review/stages.h"
-#include "plan/rules/findings_fixture.h"
-#include "plan/rules/rules.h"
 
 namespace orrery::review {
 namespace {
@@ -127,7 +125,7 @@ TEST(CostView, each_site_pays_its_own_power_price) {
   EXPECT_EQ(cost_of(r).input.electricity_reference, here.provenance.reference);
 }
 
-// A quarter of 6 MW is rented, the rest stands in a hall of one's own.
+// A quarter of 6 MW is rented, the rest is in a hall of one's own.
 TEST(CostView, rented_and_owned_halls_are_weighted_by_power) {
   Review r = half_used({{"economics.colocation", "100 USD/kW/month"}});
   design::Site own = *r.sites[0].site;

@@ -11,7 +11,6 @@
 #include "plan/review/serve_sizing.h"
 #include "plan/review/site_view.h"
 #include "plan/review/stages.h"
-#include "plan/rules/rules.h"
 
 namespace orrery::review {
 namespace {
@@ -55,8 +54,8 @@ TEST(FailoverView, other_zones_take_what_they_have_room_for) {
   EXPECT_NEAR(f.to[0].load, 1, 1e-12);
   EXPECT_NEAR(f.load(), 1, 1e-12);
   EXPECT_NEAR(f.to[0].line.base(), 4 * r.serves[1].request.input * 15, 1e-6);
-  EXPECT_NEAR(r.serves[1].guests_asked.base(), 80, 1e-9) << "were there room";
-  // Ten stand on five hosts, eight carry the peak, one host may be down: with two, six replicas
+  EXPECT_NEAR(r.serves[1].guests_asked.base(), 80, 1e-9) << "if there were room";
+  // Ten replicas are on five hosts and eight carry the peak, so one host may be down: with two, six
   // are left, and 15 of the 20 too many find room.
   EXPECT_NEAR(f.spilled, 0.75, 1e-12);
   EXPECT_FALSE(r.serves[2].failover);
@@ -82,7 +81,7 @@ TEST(FailoverView, spare_room_takes_everything) {
   r.serves[0].failover.reset();
   view_failovers(r.serves, *r.machine);
   EXPECT_FALSE(r.serves[0].failover);
-  EXPECT_TRUE(r.serves[1].failover->to.empty()) << "nobody is there to take them";
+  EXPECT_TRUE(r.serves[1].failover->to.empty()) << "no other zone is feasible";
 }
 
 TEST(FailoverView, worst_of_several_zones_counts) {
@@ -131,7 +130,7 @@ Review dark_zones() {
   return r;
 }
 
-// With 110 a second to carry eleven of sixteen replicas must stand: two of eight hosts may be down.
+// With 110 a second to carry eleven of sixteen replicas must be up: two of eight hosts may be down.
 // Its own site is dark for five hours a year.
 double other_is_up() {
   const double mean = 8 / 60.0;
@@ -203,7 +202,7 @@ TEST(FailoverView, lost_zone_is_carried_if_replicas_suffice_for_both) {
   EXPECT_NEAR(to.load, (east.peak + west.peak) / (west.capacity_per_replica * west.replicas), 1e-9);
   EXPECT_EQ(to.replicas_needed,
             std::ceil((east.peak + west.peak) / west.capacity_per_replica - 1e-9));
-  EXPECT_FALSE(r.serves[2].failover) << "Europe names nobody";
+  EXPECT_FALSE(r.serves[2].failover) << "Europe names no failover";
   // The way is in the first token, and so is the fuller replica.
   EXPECT_GT(to.ttft_p99, west.ttft_p99 + milliseconds(65));
   EXPECT_GT(to.latency_p99, to.ttft_p99);
@@ -225,7 +224,7 @@ TEST(FailoverView, requests_beyond_capacity_are_refused) {
   EXPECT_NEAR(east.failover->refused / (east.peak - room), 1, 1e-9);
   EXPECT_NEAR(east.failover->load(), 1, 1e-9);
   EXPECT_LT(east.failover->served(east.peak), 1);
-  EXPECT_EQ(west.guests_asked, east.peak) << "were there room";
+  EXPECT_EQ(west.guests_asked, east.peak) << "if there were room";
   EXPECT_GT(enough_replicas(west, *r.machine), 8);
 }
 
@@ -253,7 +252,7 @@ TEST(FailoverView, outage_costs_the_time_until_failover) {
   EXPECT_NEAR(east.availability_alone, (1 - east.dark) * east.replicas_up, 1e-12);
   const double minute = 60.0 / (30 * 86400);
   EXPECT_NEAR(calm - east.availability, minute, 0.15 * minute)
-      << "and others are there nearly always";
+      << "the other zone is nearly always up";
   EXPECT_GT(east.availability, east.availability_alone + 0.9 * east.dark);
   EXPECT_EQ(r.serves[1].dark, 0);
 
@@ -262,7 +261,7 @@ TEST(FailoverView, outage_costs_the_time_until_failover) {
   serve_of(d).zones[1].replicas = 5;
   const Review full = reviewed(d);
   EXPECT_GT(full.serves[0].availability, full.serves[0].availability_alone);
-  EXPECT_LT(full.serves[0].availability, east.availability) << "half of them find no room";
+  EXPECT_LT(full.serves[0].availability, east.availability) << "half of the users find no room";
   serve_of(d).zones[0].failover.clear();
   serve_of(d).zones[0].failover_after.reset();
   const Review alone = reviewed(d);
@@ -279,7 +278,7 @@ TEST(FailoverView, batteries_bridge_until_generators_run) {
   d.sites[0].battery = seconds(1);
   const ServeView east = reviewed(d).serves[0];
   EXPECT_GT(east.dark, 0);
-  // All of it within the minute: nobody is sent elsewhere so soon.
+  // The outage ends within the minute before failover begins.
   EXPECT_NEAR(east.availability, (1 - east.dark), 1e-4);
 }
 

@@ -4,7 +4,6 @@
 
 #include "model/design_text/read_design.h"
 #include "plan/review/lab_fixture.h"
-#include "plan/rules/findings_fixture.h"
 
 namespace orrery::review {
 namespace {
@@ -88,7 +87,7 @@ TEST(PipelineView, infeasible_stage_blocks_those_behind_it) {
   EXPECT_NE(stages_of_review(r).stages[4].infeasible, "");
 }
 
-// A copy that cannot be made keeps nobody from serving.
+// A copy that cannot be made does not delay serving.
 TEST(PipelineView, only_serving_stages_count_for_the_lead) {
   const Review first = staged();
   design::Design d = first.design();

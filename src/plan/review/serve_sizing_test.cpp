@@ -19,7 +19,7 @@ Review pod_that_fails(double down) {
   return run_stages(std::move(d), machine::known());
 }
 
-// Replicas of four accelerators, of which so many are needed at four fifths of their load.
+// Replicas of four accelerators, of which `needed` carry the peak at 80 % load.
 ServeView sized(const Review& r, double replicas, double needed, int devices = 4) {
   ServeView v = r.serves.at(0);
   v.devices_per_replica = devices;
@@ -59,7 +59,8 @@ TEST(ServeSizing, availability_is_poisson_in_spare_hosts) {
         << c.replicas << " of " << c.needed;
   }
   EXPECT_EQ(availability_with(sized(r, 16, 20.01), 16, *r.machine), 0) << "too few before";
-  EXPECT_GT(availability_with(sized(r, 16, 20 + 1e-9), 16, *r.machine), 0) << "to rounding";
+  EXPECT_GT(availability_with(sized(r, 16, 20 + 1e-9), 16, *r.machine), 0)
+      << "within the rounding tolerance";
 }
 
 TEST(ServeSizing, replicas_left_with_one_host_too_few) {
@@ -87,13 +88,13 @@ TEST(ServeSizing, fewest_replicas_that_are_up_often_enough) {
   EXPECT_EQ(enough(0.99), 15);
   EXPECT_EQ(enough(0.993), 16);
   EXPECT_EQ(enough(0.9996), 16);
-  EXPECT_EQ(enough(0.9997), 18) << "half a host more only fails more often";
+  EXPECT_EQ(enough(0.9997), 18) << "half a host more fails more often";
   EXPECT_EQ(enough(0.99998), 18);
   EXPECT_EQ(enough(0.99999), 20);
   asks.terms.availability.reset();
   EXPECT_EQ(enough_replicas(v, *r.machine), 15);
   v.replicas = 17.5;
-  EXPECT_EQ(replicas_for_availability(v, 0.99, *r.machine), 18) << "from those it has on";
+  EXPECT_EQ(replicas_for_availability(v, 0.99, *r.machine), 18) << "starting from those it has";
 }
 
 // A host each half hour or so is down: two are needed, 66 are up for 0.7041 of the time, 68 for
@@ -110,9 +111,9 @@ TEST(ServeSizing, at_most_twice_as_many_and_64_are_tried) {
   EXPECT_EQ(replicas_for_availability(v, 0.709, *r.machine), std::nullopt);
   EXPECT_EQ(enough_replicas(v, *r.machine), 2);
   v.replicas = 5;
-  EXPECT_EQ(enough_replicas(v, *r.machine), 5) << "none is enough: those it has";
+  EXPECT_EQ(enough_replicas(v, *r.machine), 5) << "no count is enough: keep those it has";
   v.replicas = 1;
-  EXPECT_EQ(enough_replicas(v, *r.machine), 2) << "and never fewer than the peak needs";
+  EXPECT_EQ(enough_replicas(v, *r.machine), 2) << "at least what the peak needs";
 }
 
 // 260 are up for 0.8920 of the time, 261 for 0.9215, 262 for 0.9187: every second is tried.
@@ -146,9 +147,9 @@ TEST(ServeSizing, guests_of_a_lost_site_need_replicas_too) {
   EXPECT_EQ(enough_replicas(v, *r.machine), 10);
   v.guests_asked = PerSecond();
   v.peak = PerSecond(500);
-  EXPECT_EQ(enough_replicas(v, *r.machine), 10) << "nobody is to come";
+  EXPECT_EQ(enough_replicas(v, *r.machine), 10) << "no guests are expected";
   v.replicas_needed = 10.4;
-  EXPECT_EQ(enough_replicas(v, *r.machine), 11) << "whole ones";
+  EXPECT_EQ(enough_replicas(v, *r.machine), 11) << "rounded up";
 }
 
 TEST(ServeSizing, path_of_the_replica_count) {

@@ -29,7 +29,7 @@ struct Apart {
                               {.replica = replica, .costs = costs, .replicas = size.decode},
                               v.request, concurrency, link);
   }
-  // The first load, each a twentieth above the last, at which so many are answered.
+  // The first load, in steps of 5 %, at which `rate` requests per second are answered.
   serving::DisaggregatedPoint carrying(double rate) const {
     double c = 1;
     while (at(c).requests.base() < rate && c * 1.05 < size.decode * size.running) c *= 1.05;

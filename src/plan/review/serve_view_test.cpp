@@ -20,7 +20,6 @@
 #include "plan/review/serve_sizing.h"
 #include "plan/review/service_review_fixture.h"
 #include "plan/review/stages.h"
-#include "plan/rules/findings_fixture.h"
 
 namespace orrery::review {
 namespace {
@@ -82,9 +81,9 @@ TEST(ServeView, given_replicas_are_used) {
   EXPECT_EQ(three.replicas, 3);
   EXPECT_EQ(three.devices, 3);
   EXPECT_NEAR(three.latency_p99.base(), kLn100 / (kPlainMu - 6000), 1e-12);
-  EXPECT_EQ(three.availability, 0) << "too few for the peak";
+  EXPECT_EQ(three.availability, 0) << "too few replicas for the peak";
   const ServeView two = served(kPlainNet + "replicas: 2, " + kPlainLoad).serves.at(0);
-  EXPECT_EQ(two.latency_p99, years(1)) << "more come than go";
+  EXPECT_EQ(two.latency_p99, years(1)) << "overloaded";
   const ServeView few = served(kPlainNet + "arrivals: { rate: 1 /s }").serves.at(0);
   EXPECT_EQ(few.replicas, 1);
 }
@@ -100,7 +99,7 @@ TEST(ServeView, latency_objective_limits_a_plain_network) {
   EXPECT_EQ(v.replicas_needed, 5) << "18000 / (4623.2 x 0.8) = 4.87";
   const ServeView none = with("600 us");
   EXPECT_NE(none.infeasible, "");
-  EXPECT_EQ(none.availability, 1) << "nothing is said of it";
+  EXPECT_EQ(none.availability, 1) << "not evaluated";
   EXPECT_EQ(none.replicas, 0);
 }
 
@@ -136,7 +135,7 @@ TEST(ServeView, plain_network_needs_work_and_a_fleet) {
   EXPECT_FALSE(changed([](design::Workload& w) {
                  std::get<design::Serve>(w.task).network->forward = Flops(0);
                }).feasible());
-  const ServeView lost = changed([](design::Workload& w) { w.terms.fleet = "nobody"; });
+  const ServeView lost = changed([](design::Workload& w) { w.terms.fleet = "unknown"; });
   EXPECT_NE(lost.infeasible, "");
   EXPECT_EQ(lost.devices_there, 0);
 }
@@ -147,7 +146,8 @@ TEST(ServeView, service_runs_on_the_nodes_it_asks_for) {
   Review r = served(kPlainNet + "nodes: 3, " + kPlainLoad);
   design::Design d = r.design();
   d.workloads[0].terms.nodes = 9;
-  EXPECT_EQ(run_stages(d, machine::known()).serves.at(0).devices_there, 64) << "no more than are";
+  EXPECT_EQ(run_stages(d, machine::known()).serves.at(0).devices_there, 64)
+      << "at most the nodes of the fleet";
   const std::string servers = "node: cpu-2s-server, count: 6";
   EXPECT_EQ(served(kPlainNet + "nodes: 2, " + kPlainLoad, servers).serves.at(0).devices_there, 2);
   const Review cut = served(kPlainNet + "replicas: 5, " + kPlainLoad,
@@ -173,7 +173,7 @@ struct Asked {
   serving::ServingPoint at(double decoding) const {
     return steady_arrivals(replica, v.request, decoding, costs);
   }
-  // Where so many a second are answered, to the last digit.
+  // The point at which `rate` requests per second are answered.
   serving::ServingPoint carrying(PerSecond rate, double most) const {
     double low = 0, high = most;
     for (int i = 0; i < 60; ++i) {
@@ -219,7 +219,7 @@ TEST(ServeView, transformer_answers_at_its_share_of_the_peak) {
   EXPECT_EQ(v.replicas_needed, std::ceil(60 / (most.requests.base() * 0.8)));
   expect_at(v, a.carrying(PerSecond(60.0 / 7), most.concurrency));
   EXPECT_NEAR(v.answer.base(), v.ttft.base() + 119 * v.tpot.base(), 1e-12);
-  EXPECT_NEAR(v.task.base(), v.answer.base(), 1e-12) << "of one call";
+  EXPECT_NEAR(v.task.base(), v.answer.base(), 1e-12) << "one call per task";
   EXPECT_NEAR(v.task_p99 / v.latency_p99, 1, 1e-9);
   EXPECT_NEAR(v.output_tokens_per_s, 40 * 120, 1e-9);
   EXPECT_NEAR(v.error, std::hypot(serving_error(a.device.device(), a.q), 0.28), 1e-12);
@@ -413,7 +413,7 @@ TEST(ServeView, every_engine_setting_changes_a_figure) {
   EXPECT_NE(plain.ttft, other.ttft);
   const ServeView apart = view([](design::Serve& s) { s.disaggregated = true; });
   EXPECT_TRUE(apart.feasible());
-  EXPECT_LT(apart.tpot_p99, plain.tpot_p99) << "no prompt stands in the way of a token";
+  EXPECT_LT(apart.tpot_p99, plain.tpot_p99) << "no prompt delays a token";
   const ServeView few = view([](design::Serve& s) {
     s.disaggregated = true;
     s.prefill_replicas = 1;

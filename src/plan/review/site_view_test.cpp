@@ -12,9 +12,6 @@
 #include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
-#include "plan/rules/findings_fixture.h"
-#include "plan/rules/rules.h"
-#include "plan/verdict/hand_fixture.h"
 
 namespace orrery::review {
 namespace {
@@ -80,7 +77,8 @@ TEST(SiteView, swing_is_that_of_nodes_stepping_together) {
   EXPECT_NEAR(swing().hz, 0.5, 1e-12);
   EXPECT_TRUE(swing().in_band);
   t.hosts = 900;
-  EXPECT_NEAR(swing().amplitude / kilowatts(1), 127 * (8.4 - low), 1e-6) << "no more than stand";
+  EXPECT_NEAR(swing().amplitude / kilowatts(1), 127 * (8.4 - low), 1e-6)
+      << "at most all nodes of the fleet";
   t.step.exposed_share = 0.2;  // and a tenth idle
   t.hosts = 100;
   EXPECT_NEAR(swing().amplitude / kilowatts(1), 100 * 6.5, 1e-6);
@@ -139,7 +137,7 @@ TEST(SiteView, power_chain_is_the_usual_one_or_the_sites) {
               1, 1e-12);
 }
 
-// A computed PUE is a quarter of its overhead either way; a climate of the site's own stands before
+// A computed PUE is a quarter of its overhead either way; a climate of the site overrides
 // its region's.
 TEST(SiteView, pue_follows_the_climate) {
   const auto with = [](void (*change)(design::Site&)) {
@@ -296,7 +294,7 @@ TEST(SiteView, racks_and_their_heat) {
   EXPECT_NEAR(given.sites[0].cdu->facility_water_c, 16, 1e-9);
   const Review air = hall("pue: 1.25, cooling: air-contained", ", nodes_per_rack: 2");
   EXPECT_FALSE(air.sites[0].cdu);
-  EXPECT_FALSE(air.sites[0].fleets[0].rack.air_heat_is_a_legacy_rack) << "all of it is air";
+  EXPECT_FALSE(air.sites[0].fleets[0].rack.air_heat_is_a_legacy_rack) << "air-cooled anyway";
 }
 
 // Accelerators held to 500 of 700 W: 1.6 kW off the nameplate.
@@ -374,7 +372,7 @@ TEST(SiteView, site_with_only_a_tier_has_no_machines) {
   EXPECT_EQ(r.sites[1].it_nameplate, Watts());
   EXPECT_EQ(r.sites[1].draw_peak, Watts());
   EXPECT_FALSE(r.sites[1].schedule);
-  EXPECT_EQ(r.sites[0].storage, Watts()) << "it stands elsewhere";
+  EXPECT_EQ(r.sites[0].storage, Watts()) << "the tier is at the other site";
 }
 
 TEST(SiteView, mild_cap_leaves_the_sustained_draw) {
@@ -390,7 +388,7 @@ TEST(SiteView, mild_cap_leaves_the_sustained_draw) {
                    mild.sites[0].fleets[0].node.peak.base());
 }
 
-// 9 racks of 132 kW stand there: a swing beyond 1.2 MW would be more than all of it.
+// 9 racks of 132 kW: a swing beyond 1.2 MW would be more than all of it.
 TEST(SiteView, swing_is_below_the_nameplate) {
   const Review r = reviewed(lab_design("superpod-gb200"));
   const FleetPower& p = r.sites[0].fleets[0];

@@ -1,4 +1,5 @@
-// Training runs by hand: what becomes training, how far off that may be, what nodes do meanwhile.
+// Training runs by hand: what becomes training, how far off that may be, what nodes do in that
+// time.
 #include "plan/review/train_view.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@
 #include "plan/review/lab_fixture.h"
 #include "plan/review/service_review_fixture.h"
 #include "plan/review/stages.h"
-#include "plan/rules/findings_fixture.h"
 
 namespace orrery::review {
 namespace {
@@ -141,7 +141,7 @@ TEST(TrainView, run_without_progress_has_no_rate) {
 
 TEST(TrainView, run_without_a_fleet_is_infeasible) {
   design::Design d = joined_run("").design();
-  d.workloads[0].terms.fleet = "nobody";
+  d.workloads[0].terms.fleet = "unknown";
   const Review r = run_stages(std::move(d), machine::known());
   EXPECT_NE(r.trains.at(0).infeasible, "");
   EXPECT_EQ(r.trains.at(0).goodput, 0);

@@ -341,7 +341,7 @@ TEST(WorkView, slices_must_fit_one_accelerator) {
                   .mig.empty());
 }
 
-// Twelve accelerators lie on two nodes of eight, however few of the second they take.
+// Twelve accelerators need two nodes of eight.
 TEST(WorkView, gang_takes_whole_nodes) {
   Pod pod;
   pod.workloads = "jobs: { name: j, rate: 1 /h, mean_duration: 1 h, sizes: [8, 12] }";

@@ -90,8 +90,8 @@ TEST(EditsFacility, denser_cooling_or_fewer_nodes_per_rack) {
   EXPECT_EQ(edit(kilowatts(40.7), kilowatts(51)), "fleet[0].nodes_per_rack = 3");
 }
 
-// Ten nodes stand under power that they do not exceed. Under four fifths of it eight do, two of
-// which are spares; under a fifth, nobody is cut down to less than workloads hold.
+// Ten nodes fit under enough power. Under four fifths of it eight fit, two of
+// which are spares; under a fifth, the fleet is not cut below what workloads hold.
 TEST(EditsFacility, power_allows_nodes_without_spares) {
   review::Pod pod;
   pod.fleet = "name: f, node: dgx-h100, count: 8, spares: 2";
@@ -104,7 +104,7 @@ TEST(EditsFacility, power_allows_nodes_without_spares) {
     return pod.review();
   };
   const review::Review just = under(1.0001);
-  EXPECT_GE(just.sites[0].budget->nodes, 10) << "what stands and fits, fits";
+  EXPECT_GE(just.sites[0].budget->nodes, 10) << "the existing nodes fit";
   EXPECT_FALSE(finding_of(just, "facility.power-above-site"));
   const review::Review less = under(0.8);
   const int fit = less.sites[0].budget->nodes;

@@ -27,7 +27,7 @@ TEST(EditsStorage, feed_edit_widens_the_bottleneck) {
   t.feed.by_themselves = 0.1;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "storage[0].servers = 6") << "of four";
   t.feed.wanted = gbytes_per_s(40) * 2500.5;
-  EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "nobody builds ten thousand servers";
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "more than ten thousand servers";
   t.feed.wanted = gbytes_per_s(40) * 2500;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "storage[0].servers = 10000");
   t.feed.fetch.limit = storage::FetchLimit::client;
@@ -141,7 +141,7 @@ TEST(EditsStorage, keep_rule_needs_a_name_that_a_path_can_hold) {
     return edit_of(edit_capacity(r, r.tiers()[0]));
   };
   EXPECT_EQ(edit("fast_1-a", ""), "workloads[0].train.checkpoint.keep.fast_1-a = 3");
-  EXPECT_EQ(edit("Fast One", ""), "storage[0].capacity = 4.3 PB") << "that no path can name";
+  EXPECT_EQ(edit("Fast One", ""), "storage[0].capacity = 4.3 PB") << "no path can hold that name";
   EXPECT_EQ(edit("fast", ", keep: { fast: 2 }"), "storage[0].capacity = 4.3 PB");
 }
 
@@ -195,7 +195,7 @@ TEST(EditsStorage, no_feed_edit_behind_a_cache_or_on_node_drives) {
       review::edited_review("av-vision", {{"workloads[0].train.dataset.tier", "lake"}});
   review::TrainView& t = r.trains.at(0);
   t.feed.loader.limit = storage::LoaderLimit::storage;
-  EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "'hot' stands before it";
+  EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "behind the cache 'hot'";
   t.feed.tier = &r.tiers()[0];
   design::Train files = *t.train;
   files.dataset.format = design::DataFormat::files;

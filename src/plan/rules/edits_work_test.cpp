@@ -48,7 +48,7 @@ TEST(EditsWork, without_a_replica_count_the_fleet_grows) {
   EXPECT_EQ(edit_of(edit_service(r, r.serves[0])), "fleet[0].count = 10");
 }
 
-// A zone that counts its own replicas is mended by itself: twelve fit on 48.
+// A zone that counts its own replicas gets its own edit: twelve fit on 48.
 TEST(EditsWork, zone_with_its_own_replicas_changes_them) {
   review::Review r = review::lab_review("chatbot-zones");
   review::ServeView& v = r.serves[0];
@@ -172,7 +172,7 @@ TEST(EditsWork, power_outages_can_exceed_what_may_be_missed) {
   design::Workload w;
   v.workload = &w;
   v.dark_missed = 0.5;
-  EXPECT_FALSE(is_dark_too_long(v)) << "nobody asks";
+  EXPECT_FALSE(is_dark_too_long(v)) << "no availability is asked for";
   w.terms.availability = 0.75;
   v.dark_missed = 0.25;
   EXPECT_TRUE(is_dark_too_long(v));
@@ -184,7 +184,8 @@ TEST(EditsWork, power_outages_can_exceed_what_may_be_missed) {
   EXPECT_FALSE(is_dark_too_long(v)) << "it is never dark";
 }
 
-// The first zone that is short is mended; where each has its own, one after the other.
+// The first zone that is short gets an edit; zones with their own counts follow one after the
+// other.
 TEST(EditsWork, zones_are_mended_one_after_the_other) {
   review::Review r = failing_pod("chatbot-zones");
   const auto edit = [&] { return edit_of(edit_availability(r, r.serves[2])); };
@@ -197,7 +198,7 @@ TEST(EditsWork, zones_are_mended_one_after_the_other) {
   r.serves[2].devices_there = 63;
   EXPECT_EQ(edit(), "fleet[2].count = 8");
   r.serves[2].infeasible = "no";
-  EXPECT_EQ(edit(), "workloads[0].serve.replicas = 1") << "nobody else is short";
+  EXPECT_EQ(edit(), "workloads[0].serve.replicas = 1") << "no other zone is short";
 }
 
 // 50 of its own, 12.5 that find no room and 30 that do, of ten each: ten replicas.
@@ -389,7 +390,7 @@ TEST(EditsWork, sizes_that_never_start_are_dropped) {
   EXPECT_EQ(edit("sizes: [8, 32, 33]", 33), "workloads[0].jobs.sizes = [8, 32]");
   EXPECT_EQ(edit("sizes: [33]", 33), "fleet[0].count = 5") << "nothing would be left";
   EXPECT_EQ(edit("sizes: [8, 33], weights: [1, 1]", 33), "fleet[0].count = 5")
-      << "shares stand for the sizes";
+      << "the weights belong to the sizes";
   EXPECT_EQ(edit("sizes: [8, 40]", 40), "workloads[0].jobs.sizes = [8]");
   EXPECT_EQ(edit("nodes: 2, sizes: [8, 17]", 17), "workloads[0].jobs.nodes = 3");
   EXPECT_EQ(edit("nodes: 2, sizes: [8, 16, 33]", 33), "workloads[0].jobs.sizes = [8, 16]");

@@ -75,7 +75,7 @@ TEST(RulesFacility, more_power_than_the_site_has) {
                  "site.power = 2.5 MW");
   h.view().draw_peak = megawatts(2);
   EXPECT_TRUE(findings_by(h.review, "facility.power-above-site").empty());
-  // 2 of 3.2 MW: 6.375 kW a node, a cap of 0.317, which nobody sets.
+  // 2 of 3.2 MW: 6.375 kW a node, a cap of 0.317 is too low to offer.
   h.view().draw_peak = megawatts(3.2);
   h.view().budget.reset();
 }

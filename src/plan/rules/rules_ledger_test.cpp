@@ -122,9 +122,9 @@ TEST(RulesLedger, replicas_for_availability_are_not_too_many) {
   expect_finding(r, f, "workloads[0].serve.replicas",
                  "workloads[0].serve.replicas = " + significant(enough, 9));
   const double spare = 64 - 4 * enough;  // accelerators, 10 kUSD per year each
-  EXPECT_EQ(numbers_in(f.what), (std::vector<std::string>{"16", significant(enough, 4),
-                                                          significant(spare, 6),
-                                                          significant(spare * 10, 3)}));
+  EXPECT_EQ(numbers_in(f.what),
+            (std::vector<std::string>{"16", significant(enough, 4), significant(spare, 6),
+                                      significant(spare * 10, 3)}));
   v.infeasible = "no";
   EXPECT_TRUE(findings_by(r, "serving.over-provision").empty());
   v.infeasible.clear();
@@ -145,7 +145,7 @@ TEST(RulesLedger, over_provisioned_zone_offers_no_edit) {
   EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.zones[0].replicas").line);
 }
 
-// A Poisson mean of 2 is above 6 for 0.0045 and above 5 for 0.0166 of the time: six stand by.
+// A Poisson mean of 2 is above 6 for 0.0045 and above 5 for 0.0166 of the time: six spares.
 TEST(RulesLedger, idle_nodes_beyond_spares) {
   review::Review r = review::lab_review("superpod-h100");
   r.trains[0].failure.mean_in_repair = 2;
@@ -213,7 +213,7 @@ TEST(RulesLedger, infeasible_runs_need_no_spares) {
   EXPECT_EQ(numbers_in(only_finding(r, "cluster.idle-nodes").what).back(), "0") << "no money";
 }
 
-// A run that takes what there is, a fleet that nobody holds and machines that are given back by the
+// A run that takes what there is, a fleet without bookings and machines that are given back by the
 // hour are other matters; a reservation is paid for.
 TEST(RulesLedger, idle_nodes_are_reported_only_where_they_cost) {
   const auto count = [](const review::Review& r) {

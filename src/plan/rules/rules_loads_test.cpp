@@ -34,7 +34,7 @@ TEST(RulesLoads, retrieval_reads_above_the_tiers_rate) {
           .empty());
 }
 
-// 48 drives give so many reads; where they bind, servers are what is bought.
+// If the reads of the 48 drives are the limit, the edit buys servers.
 TEST(RulesLoads, retrieval_reads_above_the_drives_rate) {
   const review::Review probe = retrieving("{ tier: hot, index: 2 TB, reads: 1, read_size: 512 B }");
   const auto ask = jobs::retrieval_of(*probe.machine, *probe.serves[0].serve, probe.fleets()[0]);

@@ -16,7 +16,7 @@ TEST(RulesPolicy, work_outside_its_region) {
   expect_finding(r, all[1], "workloads[0].train.residency");
 }
 
-// The hot tier lies in America: the cold one inside takes its place wherever it is named.
+// The hot tier is in America: the cold tier inside the region replaces it wherever it is named.
 TEST(RulesPolicy, data_outside_its_region) {
   const auto edits = [](const review::Review& r) {
     std::vector<std::string> all;
@@ -60,7 +60,7 @@ TEST(RulesPolicy, zone_that_fails_over_outside_its_region) {
   EXPECT_TRUE(findings_by(review::lab_review("chatbot-zones"), "policy.residency").empty());
 }
 
-// Machines in Germany and in America; of the tiers 'abroad' lies in America.
+// Machines in Germany and in America; the tier 'abroad' is in America.
 std::string two_lands(const std::string& storage, const std::string& workloads) {
   return "sites: [{ name: home, region: deu }, { name: away, region: usa }]\nfleet:\n  - { name: "
          "f, node: dgx-h100, count: 4, site: home }\n  - { name: g, node: dgx-h100, count: 4, "
@@ -199,7 +199,7 @@ TEST(RulesPolicy, zone_without_a_fleet_uses_the_first_of_its_site) {
   EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.residency").line);
 }
 
-// Two fleets stand in America: the zone is on the one that it names, or on the first.
+// Two fleets are in America: the zone is on the one that it names, or on the first.
 TEST(RulesPolicy, finding_names_the_zones_fleet) {
   const auto names = [](const std::string& fleet, const char* named) {
     const review::Review r = review::hand_review(

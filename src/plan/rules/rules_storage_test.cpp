@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/base/text.h"
 #include "layers/storage/cache.h"
 #include "model/design_text/read_design.h"
 #include "model/design_text/templates.h"
@@ -129,7 +130,8 @@ TEST(RulesStorage, latency_finding_names_the_longest_part) {
   const review::Review r = with_tier(review::lab_review("superpod-h100"), 0,
                                      [](machine::Tier& t) { t.latency = slow_by(media); });
   expect_finding(r, only_finding(r, "storage.latency-target"), "storage[0].tier");
-  EXPECT_THAT(numbers_in(only_finding(r, "storage.latency-target").what), testing::ElementsAre("1.6", "1"));
+  EXPECT_THAT(numbers_in(only_finding(r, "storage.latency-target").what),
+              testing::ElementsAre("1.6", "1"));
   const auto share = [](void (*change)(machine::Tier&)) {
     const review::Review changed = with_tier(review::lab_review("superpod-h100"), 0, change);
     return numbers_in(only_finding(changed, "storage.latency-target").why).at(0);

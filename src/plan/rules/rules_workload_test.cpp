@@ -113,7 +113,7 @@ TEST(RulesWorkload, kv_tier_without_room) {
   EXPECT_TRUE(findings_by(with_kv("host", terabytes(900)), "serving.kv-room").empty());
 }
 
-// Two replicas of four accelerators stand on a host of eight: each has half of its memory.
+// Two replicas of four accelerators share a host of eight: each has half of its memory.
 TEST(RulesWorkload, kv_blocks_of_one_host) {
   const review::Review r = review::edited_review(
       "inference-pod", {{"fleet[0].custom", "{ memory: 1 TB }"},
@@ -131,7 +131,7 @@ review::Review kept_blocks(const std::string& capacity, const std::string& memor
       " }, arrivals: { rate: 1 /s, trace: chat } } }]\n");
 }
 
-// Four replicas of two stand on a host; with fewer in all those share it.
+// Four replicas of two accelerators fit on a host; fewer replicas share it among themselves.
 TEST(RulesWorkload, replicas_of_a_host_share_its_memory) {
   const auto edits = [](const review::Review& r) { return edits_by(r, "serving.kv-room"); };
   const std::string path = "workloads[0].serve.kv_tier.capacity = ";
@@ -183,7 +183,7 @@ TEST(RulesWorkload, service_below_its_availability) {
   v.availability = 0.999;
   EXPECT_TRUE(findings_by(r, "serving.availability").empty());
   v.availability = 0;
-  EXPECT_TRUE(findings_by(r, "serving.availability").empty()) << "too few for the peak";
+  EXPECT_TRUE(findings_by(r, "serving.availability").empty()) << "too few replicas for the peak";
   v.availability = 0.5;
   v.infeasible = "no";
   EXPECT_TRUE(findings_by(r, "serving.availability").empty());

@@ -270,7 +270,7 @@ TEST(Spend, edits_of_the_file_give_the_promised_price) {
   EXPECT_GE(tried, 5);
 }
 
-// A spare is bought for the fleet that trains, wherever it stands in the file.
+// A spare is bought for the fleet that trains, wherever it is in the file.
 TEST(Spend, spare_goes_to_the_fleet_that_trains) {
   design::Design d = neglected();
   design::Fleet other = d.fleet.front();

@@ -120,7 +120,7 @@ std::vector<figures::Section> hall_with(void (*change)(design::Design&)) {
   return facility_sections(review::run_stages(std::move(d), machine::known()));
 }
 
-// A plant is told where the design says anything of one.
+// A cooling plant is shown if the design gives any of its fields.
 TEST(SectionFacility, any_field_of_a_plant_shows_it) {
   const auto told = [](void (*change)(design::Design&)) {
     return !hand_figure(hall_with(change), "cooling_units").id.empty();
@@ -131,7 +131,7 @@ TEST(SectionFacility, any_field_of_a_plant_shows_it) {
   EXPECT_TRUE(told([](design::Design& d) { d.sites[0].cooling_unit_mtbf = hours(900); }));
   EXPECT_TRUE(told([](design::Design& d) { d.sites[0].cooling_design = 35; }));
   const auto spares = hall_with([](design::Design& d) { d.sites[0].cooling_spares = 2; });
-  EXPECT_EQ(hand_figure(spares, "cooling_short").id, "") << "nobody says how often they fail";
+  EXPECT_EQ(hand_figure(spares, "cooling_short").id, "") << "without an MTBF of the units";
   EXPECT_EQ(hand_figure(spares, "cooling_hottest").id, "") << "nor how hot it gets";
   EXPECT_EQ(hand_figure(spares, "dark_year").id, "");
 }

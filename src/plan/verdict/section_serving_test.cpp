@@ -384,15 +384,15 @@ TEST(SectionServing, cascade_without_cost_has_no_price) {
   without([](review::Review& r) { r.serves[1].rate = PerSecond(0); });
   Pair idle;
   idle.r.serves[0].peak = PerSecond(0);
-  EXPECT_EQ(idle.view()->replicas_alone, 1) << "one stands all the same";
+  EXPECT_EQ(idle.view()->replicas_alone, 1) << "at least one replica";
 }
 
 TEST(SectionServing, cascade_needs_both_services) {
   Pair p;
-  EXPECT_FALSE(review::view_cascade(p.r, p.r.serves[1])) << "it lets nobody else answer";
+  EXPECT_FALSE(review::view_cascade(p.r, p.r.serves[1])) << "it does not escalate";
   p.r.serves[1].infeasible = "too large";
   EXPECT_FALSE(p.view());
-  // Then its own quality stands alone.
+  // Then only its own quality is shown.
   expect_told(p.section(), "quality", 0.7, 0.7, 0.7);
   p.small.quality_source.clear();
   expect_told(p.section(), "quality", 0.7, 0.7, 0.7);
@@ -407,7 +407,7 @@ TEST(SectionServing, cascade_needs_both_services) {
   EXPECT_FALSE(p.view());
   p.r.serves[0].infeasible.clear();
   p.r.serves.pop_back();
-  EXPECT_FALSE(p.view()) << "nobody there";
+  EXPECT_FALSE(p.view()) << "the larger service is missing";
 }
 
 // Seven in ten are right and half go on: at best none of the half that stays is wrong.

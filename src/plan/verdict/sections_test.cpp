@@ -257,7 +257,7 @@ TEST(Sections, missing_nodes_are_counted) {
   EXPECT_FALSE(under.has(Layer::cluster, "over_booked"));
 }
 
-// An H100 has seven compute slices; two of three leave one that nobody asks for.
+// An H100 has seven compute slices; two of three leave one that no profile uses.
 TEST(Sections, stranded_slices) {
   const Told t =
       told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 1, mig: { 3g.40gb: 2 } }]\n" + kNet +

@@ -98,7 +98,7 @@ TEST(Verdict, bounds_are_compared_in_the_units_of_the_figure) {
   EXPECT_FALSE(outcome("goodput > 1").met);
 }
 
-// A review shares its machine: a copy stands when the original and its design are gone.
+// A review shares its machine: a copy is valid after the original and its design are gone.
 TEST(Verdict, copy_of_a_review_outlives_the_original) {
   std::optional<review::Review> copy;
   std::string before;
@@ -108,7 +108,7 @@ TEST(Verdict, copy_of_a_review_outlives_the_original) {
                                  machine::known().catalog())
             .value();
     const review::Review first = review::run_stages(d, machine::known());
-    // Services are taken over from an equal design; they must then be told of their own.
+    // Services are taken over from an equal design; they must point into their own design.
     const review::Review second = review::run_stages(d, machine::known(), &first);
     before = verdict_of(second).summary;
     copy = second;
