@@ -61,14 +61,16 @@ function(orrery_register target prefix)
   endforeach()
 endfunction()
 
-# orrery_room(WING/ROOM [NAME name] [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
+# orrery_room(WING/ROOM [NAME name] [ROOMS room ...] [TEST_ROOMS room ...] [LIBRARIES target ...]
+#             [SOURCES generated.cpp ...])
 #
 # A room is a folder of a wing of src/. Its sources become the static library room_NAME and its
 # *_test.cpp the executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the
 # rooms whose headers it may include (base is always among them); tests/tidy_test.cpp checks that
-# the includes keep to this list. A room whose folder has the name of another room's has a NAME.
+# the includes keep to this list. TEST_ROOMS are rooms that only its tests and fixtures include. A room
+# whose folder has the name of another room's has a NAME.
 function(orrery_room folder)
-  cmake_parse_arguments(ROOM "" "NAME" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "ROOMS;TEST_ROOMS;LIBRARIES;SOURCES" ${ARGN})
   get_filename_component(name ${folder} NAME)
   if(ROOM_NAME)
     set(name ${ROOM_NAME})
@@ -114,7 +116,8 @@ function(orrery_room folder)
 
   if(ORRERY_TESTS AND ORRERY_UNIT_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock_main)
+    list(TRANSFORM ROOM_TEST_ROOMS PREPEND room_)
+    target_link_libraries(${name}_test PRIVATE room_${name} ${ROOM_TEST_ROOMS} GTest::gmock_main)
     target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # A failing assertion's line is worth more in a test than speed, and -O0 halves the build.
     target_compile_options(${name}_test PRIVATE -O0)

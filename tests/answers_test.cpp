@@ -1,8 +1,7 @@
 // Answers that were wrong once, each with the right figure and why.
 //
-// What a single room can hold is tested there (verdict/ledger_view_test.cpp,
-// machine/machine_test.cpp, fabric/what_if_test.cpp, tests/broken_rules.txt); here stand those that
-// need a whole review.
+// What a single room can hold is tested there (plan/review/ledger_view_test.cpp,
+// model/machine/machine_test.cpp, tests/broken_rules.txt). These need a whole review.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -97,7 +97,9 @@ TEST(Tidy, the_build_has_the_rooms_of_the_architecture) {
 
 TEST(Tidy, no_layer_includes_another) {
   const RoomTable rooms = architecture();
-  EXPECT_EQ(complaints_of(code(), [&](const Source& s) { return check_room_order(s, rooms); }), "");
+  const RoomTable tests = rooms_of_build(read(kRoot / "src/CMakeLists.txt"), "TEST_ROOMS");
+  const auto check = [&](const Source& s) { return check_room_order(s, rooms, tests); };
+  EXPECT_EQ(complaints_of(code(), check), "");
 }
 
 TEST(Tidy, every_room_has_its_namespace) {
@@ -222,6 +224,11 @@ TEST(TidyRule, room_order_sees_a_layer_in_a_layer) {
   EXPECT_THAT(check_room_order({"src/core/base/x.cpp", "#include \"plan/review/review.h\"\n"},
                                architecture()),
               SizeIs(1));
+  const RoomTable tests = {{"base", {"review"}}};
+  const std::string above = "#include \"plan/review/review.h\"\n";
+  EXPECT_THAT(check_room_order({"src/core/base/x.cpp", above}, architecture(), tests), SizeIs(1));
+  EXPECT_THAT(check_room_order({"src/core/base/x_test.cpp", above}, architecture(), tests),
+              IsEmpty());
 }
 
 TEST(TidyRule, a_file_outside_its_rooms_namespace_is_seen) {
@@ -250,7 +257,7 @@ TEST(TidyRule, a_file_outside_its_rooms_namespace_is_seen) {
 TEST(TidyRule, the_build_table_is_read_with_its_loops) {
   const RoomTable rooms = rooms_of_build(
       "set(below a b)  # why\nforeach(x p q)\n orrery_room(${x} ROOMS ${below} LIBRARIES l)\n"
-      "endforeach()\norrery_room(z ROOMS p)\n");
+      "endforeach()\norrery_room(z ROOMS p TEST_ROOMS q)\n");
   const RoomTable expected = {{"p", {"a", "b"}}, {"q", {"a", "b"}}, {"z", {"p"}}};
   EXPECT_EQ(rooms, expected);
 }

@@ -124,16 +124,17 @@ std::vector<std::string> expanded(
   return out;
 }
 
-void add_room(RoomTable& table, const std::vector<std::string>& words) {
+// Adds the rooms that follow the keyword `list` in the words of an orrery_room() call.
+void add_room(RoomTable& table, const std::vector<std::string>& words, std::string_view list) {
   // A NAME stands for the folder's, WING/ROOM.
   const bool named = words.size() > 2 && words[1] == "NAME";
   std::set<std::string>& allowed =
       table[named ? words[2] : words.front().substr(words.front().find('/') + 1)];
-  bool in_rooms = false;
+  bool in_list = false;
   for (const std::string& word : words) {
-    if (word == "ROOMS" || word == "LIBRARIES" || word == "SOURCES") {
-      in_rooms = word == "ROOMS";
-    } else if (in_rooms) {
+    if (word == "ROOMS" || word == "TEST_ROOMS" || word == "LIBRARIES" || word == "SOURCES") {
+      in_list = word == list;
+    } else if (in_list) {
       allowed.insert(word);
     }
   }
@@ -252,7 +253,7 @@ RoomTable rooms_of_page(std::string_view page) {
   return table;
 }
 
-RoomTable rooms_of_build(std::string_view cmake_text) {
+RoomTable rooms_of_build(std::string_view cmake_text, std::string_view list) {
   RoomTable table;
   std::map<std::string, std::vector<std::string>> variables;
   std::vector<std::string> loop_values;
@@ -271,11 +272,11 @@ RoomTable rooms_of_build(std::string_view cmake_text) {
     } else if (call == "endforeach") {
       loop_name.clear();
     } else if (loop_name.empty()) {
-      add_room(table, words);
+      add_room(table, words, list);
     } else {
       for (const std::string& value : loop_values) {
         variables[loop_name] = {value};
-        add_room(table, expanded(inside, variables));
+        add_room(table, expanded(inside, variables), list);
       }
     }
   }
@@ -302,18 +303,23 @@ bool is_product(std::string_view path) {
          !name.starts_with("test_");
 }
 
-Complaints check_room_order(const Source& source, const RoomTable& rooms) {
+Complaints check_room_order(const Source& source, const RoomTable& rooms,
+                            const RoomTable& test_rooms) {
   const std::string room = room_of(source.path);
   Complaints complaints;
   if (room.empty()) return complaints;
   if (!rooms.contains(room)) return {{source.path, 1, "'" + room + "' is no room of the table"}};
+  std::set<std::string> allowed = rooms.at(room);
+  if (!is_product(source.path) && test_rooms.contains(room)) {
+    allowed.insert(test_rooms.at(room).begin(), test_rooms.at(room).end());
+  }
   static const std::regex kInclude(R"rx(^\s*#include "([a-z_]+/[a-z0-9_]+/))rx");
   each_line(source.text, [&](int number, const std::string& line) {
     std::smatch match;
     if (!std::regex_search(line, match, kInclude)) return;
     const std::string other = room_below_src(match[1].str() + "x");
     const bool known = rooms.contains(other);
-    if (!known || other == room || other == "base" || rooms.at(room).contains(other)) return;
+    if (!known || other == room || other == "base" || allowed.contains(other)) return;
     complaints.push_back({source.path, number, room + "/ may not include " + other + "/"});
   });
   return complaints;

@@ -31,8 +31,9 @@ using RoomTable = std::map<std::string, std::set<std::string>>;
 
 // The table of rooms in ARCHITECTURE.md: the build must say the same.
 RoomTable rooms_of_page(std::string_view page);
-// The orrery_room(...) calls of src/CMakeLists.txt, with its set() and foreach() expanded.
-RoomTable rooms_of_build(std::string_view cmake_text);
+// The orrery_room(...) calls of src/CMakeLists.txt, with its set() and foreach() expanded: the rooms
+// after the keyword `list`, ROOMS or TEST_ROOMS.
+RoomTable rooms_of_build(std::string_view cmake_text, std::string_view list = "ROOMS");
 
 // Comments, string and character literals replaced by blanks, lines kept.
 std::string blanked(std::string_view code);
@@ -40,7 +41,9 @@ std::string blanked(std::string_view code);
 // A source of the program or its speed figures: no test, fixture or test_*.h.
 bool is_product(std::string_view path);
 
-Complaints check_room_order(const Source& source, const RoomTable& rooms);
+// `test_rooms` are the rooms that tests and fixtures of a room may include besides its own.
+Complaints check_room_order(const Source& source, const RoomTable& rooms,
+                            const RoomTable& test_rooms = {});
 // A room's names stand in its own namespace, orrery::ROOM; base's, which every room speaks, in
 // orrery.
 Complaints check_room_namespace(const Source& source, const RoomTable& rooms);

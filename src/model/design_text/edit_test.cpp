@@ -1,5 +1,5 @@
 // Edits of text against an oracle that knows nothing of places: yaml-cpp's own nodes, changed and
-// written out. What both texts say must be equal, and ours keeps every comment.
+// written out. Both texts must say the same, and ours keeps every comment.
 #include "model/design_text/edit.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,6 @@ namespace orrery::design_text {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 YamlNode tree_of(std::string_view text) {
   Diagnostics faults;
@@ -55,17 +54,6 @@ YamlNode unquoted(YamlNode n) {
   return n;
 }
 
-void walk(const YamlNode& at, const std::string& path,
-          std::map<std::string, const YamlNode*>& all) {
-  for (std::size_t i = 0; i < at.items.size(); ++i) {
-    const std::string below = at.kind == YamlNode::Kind::list
-                                  ? path + '[' + std::to_string(i) + ']'
-                                  : path + (path.empty() ? "" : ".") + at.keys[i].text;
-    all[below] = &at.items[i];
-    walk(at.items[i], below, all);
-  }
-}
-
 std::vector<std::string> comments_of(std::string_view text) {
   std::vector<std::string> all;
   for (const std::string_view line : split(text, '\n')) {
@@ -80,6 +68,17 @@ std::vector<std::string> comments_of(std::string_view text) {
 std::string last_key(const std::string& path) {
   const std::string key = path.substr(path.rfind('.') + 1);
   return key.substr(0, key.find('['));
+}
+
+void walk(const YamlNode& at, const std::string& path,
+          std::map<std::string, const YamlNode*>& all) {
+  for (std::size_t i = 0; i < at.items.size(); ++i) {
+    const std::string below = at.kind == YamlNode::Kind::list
+                                  ? path + '[' + std::to_string(i) + ']'
+                                  : path + (path.empty() ? "" : ".") + at.keys[i].text;
+    all[below] = &at.items[i];
+    walk(at.items[i], below, all);
+  }
 }
 
 // Values that templates give to keys of one name: all of them fit such a key somewhere.
@@ -196,7 +195,7 @@ std::string after(std::string_view text, const Change& edit) {
   return r ? r->text : to_text(r.error());
 }
 
-TEST(edit_text, keeps_comments_and_spacing) {
+TEST(EditText, keeps_comments_and_spacing) {
   EXPECT_EQ(after("site:\n  power: 2 MW   # contract\n", {"site.power", "3 MW"}),
             "site:\n  power: 3 MW   # contract\n");
   EXPECT_EQ(after("a: { b: 1, c: [x, y] } # two\n", {"a.c[1]", "z"}),
@@ -205,7 +204,7 @@ TEST(edit_text, keeps_comments_and_spacing) {
             "a: { e: 1 } # why\nd: 3\n");
 }
 
-TEST(edit_text, adds_where_the_map_ends) {
+TEST(EditText, adds_where_the_map_ends) {
   EXPECT_EQ(after("site:\n  power: 2 MW # c\n\nname: x\n", {"site.rack", "44 kW"}),
             "site:\n  power: 2 MW # c\n  rack: 44 kW\n\nname: x\n");
   EXPECT_EQ(after("a: { b: 1 }\n", {"a.c.d", "2"}), "a: { b: 1, c: { d: 2 } }\n");
@@ -215,7 +214,7 @@ TEST(edit_text, adds_where_the_map_ends) {
   EXPECT_EQ(after("a: 1", {"b", "2"}), "a: 1\nb: 2");
 }
 
-TEST(edit_text, takes_away) {
+TEST(EditText, removes_values) {
   EXPECT_EQ(after("a: { b: 1, c: 2 }\n", {"a.b", ""}), "a: { c: 2 }\n");
   EXPECT_EQ(after("a: { b: 1, c: 2 }\n", {"a.c", ""}), "a: { b: 1 }\n");
   EXPECT_EQ(after("a:\n  - b: 1\n    c: 2\n", {"a[0].b", ""}), "a:\n  - c: 2\n");
@@ -223,22 +222,22 @@ TEST(edit_text, takes_away) {
   EXPECT_EQ(after("a: 1\n", {"b.c", ""}), "a: 1\n");
 }
 
-TEST(edit_text, one_site_and_several_are_both_found) {
+TEST(EditText, one_site_and_several_are_both_found) {
   EXPECT_EQ(after("site: { power: 1 MW }\n", {"sites[0].power", "2 MW"}),
             "site: { power: 2 MW }\n");
   EXPECT_EQ(after("sites:\n  - power: 1 MW\n", {"site.power", "2 MW"}),
             "sites:\n  - power: 2 MW\n");
 }
 
-TEST(edit_text, quotes_what_brackets_would_break) {
+TEST(EditText, quotes_what_brackets_would_break) {
   EXPECT_EQ(after("a: { b: x }\n", {"a.b", "one, two"}), "a: { b: \"one, two\" }\n");
 }
 
-TEST(edit_text, counts_bytes_as_the_parser_does) {
+TEST(EditText, counts_bytes_as_the_parser_does) {
   EXPECT_EQ(after("a: { n: Zürich, b: 1 } # ü\n", {"a.b", "2"}), "a: { n: Zürich, b: 2 } # ü\n");
 }
 
-TEST(edit_text, an_alias_is_written_out_and_the_answer_says_so) {
+TEST(EditText, alias_is_expanded_and_reported) {
   const std::string aliased =
       "orrery: 1\nname: &n x\nsite: { region: usa }\nfleet:\n  - { name: *n, node: dgx-h100, "
       "count: 1 }\n";
@@ -249,7 +248,7 @@ TEST(edit_text, an_alias_is_written_out_and_the_answer_says_so) {
   EXPECT_EQ(read_design(r->text, design::catalog())->name, "x");
 }
 
-TEST(edit_text, refuses_what_is_no_edit) {
+TEST(EditText, refuses_what_is_no_edit) {
   EXPECT_THAT(after("a: 1\n", {"a.b", "2"}), HasSubstr("edit.path"));
   EXPECT_THAT(after("a: [1]\n", {"a[3]", "2"}), HasSubstr("edit.path"));
   EXPECT_THAT(after("a: 1\n", {"..", "2"}), HasSubstr("edit.path"));

@@ -6,14 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "model/design/catalog_fixture.h"
 #include "model/design/design.h"
+#include "model/design/goals.h"
+#include "model/design_text/said_fixture.h"
 
 namespace orrery::design_text {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
+using Json = nlohmann::json;
 using testing::HasSubstr;
 
 constexpr std::string_view kSample = R"(orrery: 1
@@ -37,20 +42,7 @@ economics: { horizon: 5 y, power_price: 0.08 USD/kWh }
 goals:     [ goodput >= 0.90, cost <= 12 MUSD/y ]
 )";
 
-std::string faults_of(const Result<design::Design>& r) {
-  return r ? "" : to_text(r.error());
-}
-
-// "line:column code" of every fault.
-std::vector<std::string> brief_faults(const Result<design::Design>& r) {
-  std::vector<std::string> out;
-  if (r) return out;
-  for (const Diagnostic& d : r.error()) {
-    out.push_back(std::to_string(d.place.line) + ':' + std::to_string(d.place.column) + ' ' +
-                  d.code);
-  }
-  return out;
-}
+std::string faults_of(const Result<design::Design>& r) { return r ? "" : to_text(r.error()); }
 
 TEST(ReadDesign, reads_the_sample_of_the_guide) {
   const auto d = read_design(kSample, design::catalog(), {.file = "sample.yaml"});
@@ -79,7 +71,7 @@ TEST(ReadDesign, reads_the_sample_of_the_guide) {
   EXPECT_DOUBLE_EQ(d->goals[1].bound, (mega_usd(12) / years(1)).base());
 }
 
-TEST(ReadDesign, knows_where_every_value_stands) {
+TEST(ReadDesign, knows_the_place_of_every_value) {
   const auto d = read_design(kSample, design::catalog(), {.file = "sample.yaml"});
   ASSERT_TRUE(d) << faults_of(d);
   EXPECT_EQ(design::place_of(*d, "fleet[0].count"), (Place{"sample.yaml", 5, 43}));
@@ -90,6 +82,17 @@ TEST(ReadDesign, knows_where_every_value_stands) {
   EXPECT_EQ(design::place_of(*d, "fabric.management.switch"), design::place_of(*d, "fabric"));
   EXPECT_TRUE(d->places.given("fleet[0].count"));
   EXPECT_FALSE(d->places.given("fleet[0].spares"));
+}
+
+// "line:column code" of every fault.
+std::vector<std::string> brief_faults(const Result<design::Design>& r) {
+  std::vector<std::string> out;
+  if (r) return out;
+  for (const Diagnostic& d : r.error()) {
+    out.push_back(std::to_string(d.place.line) + ':' + std::to_string(d.place.column) + ' ' +
+                  d.code);
+  }
+  return out;
 }
 
 // A bad unit, a bare number, an unknown key, a duplicate key, a wrong type, an unknown part, a
@@ -121,51 +124,51 @@ storage:
                           "13:46 design.range"));       // -16
   const Diagnostics& all = d.error();
   EXPECT_THAT(all[0].what, HasSubstr("fleet"));
-  EXPECT_EQ(all[2].fix, "write 44 kW or 44 MW");
-  EXPECT_EQ(all[3].fix, "did you mean `cooling`?");
+  EXPECT_THAT(all[2].fix, HasSubstr("44 kW"));
+  EXPECT_THAT(all[3].fix, HasSubstr("`cooling`"));
   EXPECT_THAT(all[4].why, HasSubstr("line 4, column 3"));
-  EXPECT_EQ(all[6].fix, "did you mean `qm9700`?");
+  EXPECT_THAT(all[6].fix, HasSubstr("`qm9700`"));
   for (const Diagnostic& f : all) EXPECT_EQ(f.place.file, "eight.yaml");
 }
 
-std::string with_fleet(std::string_view fields) {
+std::string with_one_fleet(std::string_view fields) {
   return "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, " +
          std::string(fields) + " }\n";
 }
 
 TEST(ReadDesign, takes_numbers_as_they_are_written) {
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 0777"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 0777"), design::catalog())),
               ElementsAre("5:39 design.type"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 0x10"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 0x10"), design::catalog())),
               ElementsAre("5:39 design.type"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 1_000"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 1_000"), design::catalog())),
               ElementsAre("5:39 design.type"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 12.5"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 12.5"), design::catalog())),
               ElementsAre("5:39 design.type"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 99999999999"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 99999999999"), design::catalog())),
               ElementsAre("5:39 design.range"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 0"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 0"), design::catalog())),
               ElementsAre("5:39 design.range"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: .inf"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: .inf"), design::catalog())),
               ElementsAre("5:39 design.type"));
   EXPECT_THAT(
-      brief_faults(read_design(with_fleet("count: 4, power_cap: 010 W"), design::catalog())),
+      brief_faults(read_design(with_one_fleet("count: 4, power_cap: 010 W"), design::catalog())),
       ElementsAre("5:53 design.type"));
 }
 
 TEST(ReadDesign, checks_names_within_the_file) {
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 4, site: hall"), design::catalog())),
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 4, site: hall"), design::catalog())),
               ElementsAre("5:48 design.unknown-name"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 4") +
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 4") +
                                            "workloads:\n  - train: { model: llama-3-8b, "
                                            "batch: 8, fleet: b }\n",
                                        design::catalog())),
               ElementsAre("7:50 design.unknown-name"));
   EXPECT_THAT(
-      brief_faults(read_design(with_fleet("count: 4") + "workloads:\n  - train: { batch: 8 }\n",
+      brief_faults(read_design(with_one_fleet("count: 4") + "workloads:\n  - train: { batch: 8 }\n",
                                design::catalog())),
       ElementsAre("7:12 design.missing"));
-  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 4") + "workloads:\n  - trian: { }\n",
+  EXPECT_THAT(brief_faults(read_design(with_one_fleet("count: 4") + "workloads:\n  - trian: { }\n",
                                        design::catalog())),
               ElementsAre("7:5 design.unknown-key"));
 }
@@ -183,16 +186,16 @@ TEST(ReadDesign, refuses_what_is_no_design) {
   EXPECT_THAT(brief_faults(read_design("a: [1, 2\nb: 3\n", design::catalog())).size(), 1u);
   EXPECT_THAT(brief_faults(read_design("a: b\x01\n", design::catalog())),
               ElementsAre("1:5 file.control-character"));
-  EXPECT_THAT(brief_faults(read_design("orrery: 2\n" + with_fleet("count: 1").substr(10),
+  EXPECT_THAT(brief_faults(read_design("orrery: 2\n" + with_one_fleet("count: 1").substr(10),
                                        design::catalog())),
               ElementsAre("1:9 design.version"));
 }
 
 // A workload is of one kind: of two, and of none, nothing is read.
-TEST(ReadDesign, a_workload_has_one_kind) {
+TEST(ReadDesign, workload_has_one_kind) {
   const auto code = [](const std::string& workload) {
     const auto d =
-        read_design(with_fleet("count: 1") + "workloads:\n  - " + workload, design::catalog());
+        read_design(with_one_fleet("count: 1") + "workloads:\n  - " + workload, design::catalog());
     return d ? std::string() : d.error().front().code;
   };
   const std::string jobs = "jobs: { rate: 1 /h, mean_duration: 1 h }";
@@ -215,7 +218,7 @@ void expect_refused_quickly(const std::string& text, std::string_view code) {
   EXPECT_LT(took.count(), 1.0) << code;
 }
 
-TEST(Hostile, a_hundred_megabytes_of_brackets) {
+TEST(ReadDesign, refuses_a_hundred_megabytes_of_brackets) {
   std::string huge;
   huge.resize(100'000'000, '[');
   expect_refused_quickly(huge, "file.too-large");
@@ -223,7 +226,7 @@ TEST(Hostile, a_hundred_megabytes_of_brackets) {
   expect_refused_quickly(std::string(1'000'000, '{'), "yaml.too-deep");
 }
 
-TEST(Hostile, nesting_two_hundred_thousand_deep) {
+TEST(ReadDesign, refuses_nesting_two_hundred_thousand_deep) {
   expect_refused_quickly(std::string(200'000, '[') + std::string(200'000, ']'), "yaml.too-deep");
   std::string json;
   for (int i = 0; i < 200'000; ++i) json += R"({"a":)";
@@ -243,14 +246,14 @@ TEST(Hostile, nesting_two_hundred_thousand_deep) {
   expect_refused_quickly(hidden, "yaml.too-deep");
 }
 
-TEST(Hostile, text_that_is_no_utf8) {
+TEST(ReadDesign, refuses_text_that_is_not_utf8) {
   expect_refused_quickly("orrery: 1\nname: \xff\xfe\n", "file.not-utf8");
   expect_refused_quickly(std::string(1'000'000, '\x80'), "file.not-utf8");
   expect_refused_quickly("orrery: 1\nname: \"a\\_b\"\n", "yaml.escape");
   expect_refused_quickly("orrery: 1\n\"na\\Nme\": x\n", "yaml.escape");
 }
 
-TEST(Hostile, aliases_that_multiply) {
+TEST(ReadDesign, refuses_aliases_that_multiply) {
   std::string laughs = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string before = "*a" + std::to_string(i - 1);
@@ -262,7 +265,7 @@ TEST(Hostile, aliases_that_multiply) {
   expect_refused_quickly("a: &a [*a]\n", "yaml.alias");
 }
 
-TEST(Hostile, a_megabyte_of_small_things) {
+TEST(ReadDesign, refuses_a_megabyte_of_small_values) {
   std::string keys;
   for (int i = 0; keys.size() < 1'000'000; ++i) keys += "k" + std::to_string(i) + ": 1\n";
   expect_refused_quickly(keys, "yaml.too-many-values");
@@ -277,7 +280,7 @@ TEST(Hostile, a_megabyte_of_small_things) {
 
 TEST(ReadDesign, reads_a_model_from_its_config_json) {
   const std::string text =
-      with_fleet("count: 4") + "workloads:\n  - train: { model: my/config.json, batch: 8 }\n";
+      with_one_fleet("count: 4") + "workloads:\n  - train: { model: my/config.json, batch: 8 }\n";
   EXPECT_THAT(brief_faults(read_design(text, design::catalog())),
               ElementsAre("7:21 design.no-files"));
   const catalog::ReadFile read = [](std::string_view path) -> Result<std::string> {
@@ -299,6 +302,21 @@ TEST(ReadDesign, reads_a_model_from_its_config_json) {
       ElementsAre("7:21 design.model-file"));
 }
 
+TEST(ReadDesign, refuses_impossible_weibull_shapes) {
+  const auto fault = [](std::string_view shape) {
+    const auto d = read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
+        "count: 2, failures: { shape: " +
+            std::string(shape) + " } }\n",
+        design::catalog());
+    return d ? "" : d.error().front().code;
+  };
+  for (const char* shape : {"0.3", "1", "5"}) EXPECT_EQ(fault(shape), "");
+  for (const char* shape : {"0.29", "846"}) {
+    EXPECT_EQ(fault(shape), "design.range");
+  }
+}
+
 // One line of a fleet or a tier with a figure that no building has, and the codes it is refused
 // with.
 std::string fault_with(std::string_view custom, std::string_view tier) {
@@ -308,40 +326,21 @@ std::string fault_with(std::string_view custom, std::string_view tier) {
       std::string(custom) + " } }\nstorage:\n  - { tier: hot, kind: nfs, " + std::string(tier) +
       " }\n";
   const auto d = read_design(text, design::catalog());
-  return d ? "" : d.error().front().code + ": " + d.error().front().what;
+  return d ? "" : d.error().front().code;
 }
 
-TEST(ReadDesign, refuses_lives_that_no_node_has) {
-  const auto fault = [](std::string_view shape) {
-    const auto d = read_design(
-        "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
-        "count: 2, failures: { shape: " +
-            std::string(shape) + " } }\n",
-        design::catalog());
-    return d ? "" : d.error().front().code + ": " + d.error().front().what;
-  };
-  for (const char* shape : {"0.3", "1", "5"}) EXPECT_EQ(fault(shape), "");
-  for (const char* shape : {"0.29", "846"}) {
-    EXPECT_THAT(fault(shape), HasSubstr("design.range: a shape of "));
-  }
-}
-
-TEST(ReadDesign, refuses_figures_that_no_building_has) {
+TEST(ReadDesign, refuses_impossible_figures) {
   EXPECT_EQ(fault_with("max_power: 10.2 kW", "write: 1 GB/s"), "");
-  EXPECT_THAT(fault_with("max_power: 0 kW", "write: 1 GB/s"),
-              HasSubstr("design.range: `max_power`"));
-  EXPECT_THAT(fault_with("idle_power: 10.3 kW", "write: 1 GB/s"),
-              HasSubstr("design.range: `idle_power` of 10.3 kW is above the nameplate of 10.2 kW"));
+  EXPECT_EQ(fault_with("max_power: 0 kW", "write: 1 GB/s"), "design.range");
+  EXPECT_EQ(fault_with("idle_power: 10.3 kW", "write: 1 GB/s"), "design.range");
   EXPECT_EQ(fault_with("idle_power: 10.2 kW", "write: 1 GB/s"), "");
   // The catalog's node idles at 1.9 kW and trains at 7.8.
-  EXPECT_THAT(fault_with("max_power: 5 kW", "write: 1 GB/s"),
-              HasSubstr("`typical_power` of 7.8 kW"));
-  EXPECT_THAT(fault_with("sockets: 2", "write: 1e-300 GB/s"),
-              HasSubstr("`write` cannot be 1e-300 GB/s"));
-  EXPECT_THAT(fault_with("sockets: 2", "write: 999 B/s"), HasSubstr("design.range"));
+  EXPECT_EQ(fault_with("max_power: 5 kW", "write: 1 GB/s"), "design.range");
+  EXPECT_EQ(fault_with("sockets: 2", "write: 1e-300 GB/s"), "design.range");
+  EXPECT_EQ(fault_with("sockets: 2", "write: 999 B/s"), "design.range");
   EXPECT_EQ(fault_with("sockets: 2", "write: 1 kB/s"), "");
-  EXPECT_THAT(fault_with("sockets: 2", "read: 1001 PB/s"), HasSubstr("design.range"));
-  EXPECT_THAT(fault_with("sockets: 2", "usable: 0"), HasSubstr("`usable` cannot be 0"));
+  EXPECT_EQ(fault_with("sockets: 2", "read: 1001 PB/s"), "design.range");
+  EXPECT_EQ(fault_with("sockets: 2", "usable: 0"), "design.range");
   EXPECT_EQ(fault_with("sockets: 2", "usable: 0.01"), "");
 }
 
@@ -368,7 +367,7 @@ TEST(ReadDesign, reads_the_lengths_of_a_trace) {
               ElementsAre("6:64 design.no-files"));
 }
 
-TEST(ReadDesign, hours_of_a_site_are_read_and_work_may_wait_for_them) {
+TEST(ReadDesign, reads_hours_of_a_site) {
   const auto with = [](std::string_view site, std::string_view clean, const std::string& file) {
     const std::string text = fmt::format(
         "orrery: 1\nname: a\nsite: {{ region: usa, {} }}\n"
@@ -402,20 +401,6 @@ TEST(ReadDesign, hours_of_a_site_are_read_and_work_may_wait_for_them) {
   EXPECT_THAT(brief_faults(with("hours: h.csv", waits, "")), ElementsAre("3:29 design.no-files"));
 }
 
-TEST(ReadDesign, a_line_of_the_wan_joins_two_sites) {
-  const auto with = [](std::string_view between) {
-    const std::string text =
-        "orrery: 1\nname: a\nsites:\n  - { name: a, region: usa }\n  - { name: b, region: usa }\n"
-        "fleet: [{ name: f, node: dgx-h100, count: 2 }]\nfabric:\n  wan: [{ between: " +
-        std::string(between) + ", rate: 10 Gb/s, latency: 5 ms }]\n";
-    return brief_faults(read_design(text, design::catalog()));
-  };
-  EXPECT_THAT(with("[a, b]"), ElementsAre());
-  EXPECT_THAT(with("[a, a]"), ElementsAre("8:20 design.range"));
-  EXPECT_THAT(with("[a]"), ElementsAre("8:20 design.range"));
-  EXPECT_THAT(with("[a, c]"), ElementsAre("8:24 design.unknown-name"));
-}
-
 TEST(ReadDesign, stops_at_a_hundred_faults) {
   std::string text = "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n";
   for (int i = 0; i < 1000; ++i) text += "  - { name: a, node: none, count: -1, x: 1 }\n";
@@ -432,6 +417,54 @@ TEST(ReadDesign, repeats_a_value_by_alias) {
       design::catalog());
   ASSERT_TRUE(d) << faults_of(d);
   EXPECT_EQ(d->fleet[1].failures.repair, hours(4));
+}
+
+constexpr const char* kHead = "orrery: 1\nname: a\nsite: { region: usa }\n";
+
+std::string design_with(const std::string& more, const std::string& fleet = {}) {
+  return kHead + std::string("fleet: [{ name: f, node: dgx-h100, count: 8") + fleet + " }]\n" +
+         more;
+}
+
+TEST(ReadDesign, unknown_and_missing_top_level_keys) {
+  EXPECT_THAT(said_of(design_with("colour: red\nstorages: []\n")),
+              ElementsAre("design.unknown-key at colour:", "design.unknown-key at storages:"));
+  EXPECT_THAT(said_of("orrery: 1\nname: a\nfleet: [{ name: f, node: dgx-h100, count: 8 }]\n"),
+              ElementsAre("design.missing at orrery:"));
+  EXPECT_THAT(said_of(design_with("sites: [{ name: x, region: usa }]\n")),
+              ElementsAre("design.conflict at [{"));
+  EXPECT_THAT(said_of("orrery: 3\n" + design_with("").substr(10)),
+              ElementsAre("design.version at 3"));
+}
+
+TEST(ReadDesign, missing_value_has_the_place_around_it) {
+  const auto d = read_design(design_with(""), design::catalog(), {.file = "d.yaml"});
+  ASSERT_TRUE(d);
+  EXPECT_EQ(design::place_of(*d, "site"), (Place{"d.yaml", 3, 7}));
+  EXPECT_EQ(design::place_of(*d, "site.power"), (Place{"d.yaml", 3, 7}));
+  EXPECT_EQ(design::place_of(*d, "site.region"), (Place{"d.yaml", 3, 17}));
+  EXPECT_EQ(design::place_of(*d, "fleet"), (Place{"d.yaml", 4, 8}));
+  EXPECT_EQ(design::place_of(*d, "storage"), (Place{"d.yaml", 1, 1}));
+}
+
+TEST(ReadDesign, slices_and_keep_rules_are_sorted_by_name) {
+  const auto d =
+      read_design(design_with("", ", mig: { 3g.40gb: 1, 1g.10gb: 2 }"), design::catalog());
+  ASSERT_TRUE(d) << to_text(d.error());
+  ASSERT_EQ(d->fleet[0].mig.size(), 2u);
+  EXPECT_EQ(d->fleet[0].mig[0].profile, "1g.10gb");
+  EXPECT_EQ(d->fleet[0].mig[0].count, 2);
+  EXPECT_EQ(d->fleet[0].mig[1].profile, "3g.40gb");
+  const auto t = read_design(
+      design_with(
+          "storage: [{ tier: hot, kind: nfs }, { tier: cold, kind: object }]\n"
+          "workloads:\n  - train: { model: llama-3-8b, tokens: 1T, sequence: 4096, batch: 64, "
+          "checkpoint: { to: [hot, cold], keep: { hot: 3, cold: milestones } } }\n"),
+      design::catalog());
+  ASSERT_TRUE(t) << to_text(t.error());
+  const auto& keep = std::get<design::Train>(t->workloads[0].task).checkpoint->keep;
+  EXPECT_THAT(keep,
+              ElementsAre(design::KeepRule{"cold", std::nullopt}, design::KeepRule{"hot", 3}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// For tests: what reading a design says, one line a fault: "code at WORD: what", where WORD is what
-// stands at the fault's place in the file.
+// For tests: which faults reading a design reports, one line per fault: "code at WORD", where WORD
+// is the text at the place of the fault.
 #pragma once
 
 #include <string>
@@ -13,6 +13,8 @@
 
 namespace orrery::design_text {
 
+using Lines = std::vector<std::string>;
+
 inline std::string word_at(std::string_view text, const Place& place) {
   const auto lines = split(text, '\n');
   if (place.line < 1 || static_cast<std::size_t>(place.line) > lines.size()) return "";
@@ -21,15 +23,31 @@ inline std::string word_at(std::string_view text, const Place& place) {
   return std::string(rest.substr(0, rest.find_first_of(" ,}]", 1)));
 }
 
-inline std::vector<std::string> said_of(std::string_view text,
-                                        const catalog::ReadFile& files = {}) {
+inline Lines said_of(std::string_view text, const catalog::ReadFile& files = {}) {
   const auto design = read_design(text, design::catalog(), {.file = "d.yaml", .read_file = files});
-  std::vector<std::string> lines;
+  Lines lines;
   if (design) return lines;
   for (const Diagnostic& d : design.error()) {
-    lines.push_back(d.code + " at " + word_at(text, d.place) + ": " + d.what);
+    lines.push_back(d.code + " at " + word_at(text, d.place));
   }
   return lines;
+}
+
+// What reading one site with a fleet of eight nodes reports.
+inline Lines plain_text_said(const std::string& more, const std::string& site = "region: usa",
+                             const catalog::ReadFile& files = {}) {
+  return said_of("orrery: 1\nname: t\nsite: { " + site +
+                     " }\nfleet:\n  - { name: all, node: dgx-h100, count: 8 }\n" + more,
+                 files);
+}
+
+// Every file has this text.
+inline catalog::ReadFile holding(const std::string& text) {
+  return [text](std::string_view) -> Result<std::string> { return text; };
+}
+
+inline Result<std::string> unreadable(std::string_view path) {
+  return fail({.code = "file.read", .what = "cannot read " + std::string(path)});
 }
 
 }  // namespace orrery::design_text

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "model/design/catalog_fixture.h"
 #include "model/design/design.h"
 #include "model/design/goals.h"
 #include "model/design_text/read_design.h"
+#include "model/design_text/said_fixture.h"
 #include "model/design_text/templates.h"
 
 namespace orrery::design_text {
@@ -16,18 +20,6 @@ design::Design read(std::string_view text) {
   auto d = read_design(text, design::catalog(), {.file = "test.yaml"});
   EXPECT_TRUE(d) << to_text(d.error()) << text;
   return d ? *std::move(d) : design::Design{};
-}
-
-TEST(Templates, are_all_there) {
-  for (const char* name :
-       {"superpod-a100", "superpod-h100", "superpod-h200", "superpod-b200", "superpod-b300",
-        "superpod-gb200", "single-node", "small-lab", "inference-pod", "cloud-rental", "av-vision",
-        "chatbot-zones", "recommender", "fraud-cpu", "medical-imaging"}) {
-    const auto found = find_template(name);
-    ASSERT_TRUE(found) << name;
-    EXPECT_FALSE(found->summary.empty()) << name;
-  }
-  EXPECT_FALSE(find_template("superpod"));
 }
 
 TEST(WriteDesign, reads_back_every_template) {
@@ -91,7 +83,7 @@ TEST(WriteDesign, keeps_what_differs_from_a_default) {
   EXPECT_NE(text.find("rate: 20 /h"), std::string::npos) << text;
 }
 
-TEST(WriteDesign, a_section_on_one_line_reads_back) {
+TEST(WriteDesign, section_on_one_line_reads_back) {
   const design::Network network{.topology = design::NamedTopology::fat_tree,
                                 .switch_part = "sn5600",
                                 .routing = catalog::RoutingKind::adaptive,
@@ -114,19 +106,33 @@ TEST(WriteDesign, a_section_on_one_line_reads_back) {
   EXPECT_TRUE(d.fabric.storage == network);
 }
 
-TEST(Goals, read_back_as_they_were) {
-  for (const design::GoalMetric& m : design::goal_metrics()) {
-    const std::string text =
-        std::string(m.name) + " <= 0.3" + (m.unit.empty() ? "" : " " + std::string(m.unit));
-    const auto goal = design::parse_goal(text);
-    ASSERT_TRUE(goal) << text << goal.error().what;
-    EXPECT_TRUE(design::parse_goal(to_text(*goal)) == *goal) << to_text(*goal);
-  }
-  EXPECT_EQ(design::parse_goal("goodput >= 90 %")->bound, 0.9);
-  EXPECT_EQ(design::parse_goal("goodput = 0.9").error().code, "goal.syntax");
-  EXPECT_EQ(design::parse_goal("goodput >= 0.9 s").error().code, "goal.unit");
-  EXPECT_EQ(design::parse_goal("cost <= 12").error().code, "goal.unit");
-  EXPECT_EQ(design::parse_goal("goodptu >= 0.9").error().fix, "did you mean `goodput`?");
+TEST(WriteDesign, one_site_is_a_section_and_several_are_a_list) {
+  const auto text = [](const std::string& sites) {
+    return write_design(read_design("orrery: 1\nname: t\n" + sites +
+                                        "fleet:\n  - { name: a, node: dgx-h100, count: 1 }\n",
+                                    design::catalog())
+                            .value());
+  };
+  EXPECT_TRUE(text("sites:\n  - { name: x, region: usa }\n").contains("site:"));
+  EXPECT_FALSE(text("sites:\n  - { name: x, region: usa }\n").contains("sites:"));
+  EXPECT_TRUE(text("sites:\n  - { name: x, region: usa }\n  - { name: y, region: deu }\n")
+                  .contains("sites:"));
+}
+
+TEST(WriteDesign, tier_without_a_profile_writes_what_differs) {
+  design::StorageTier tier{.tier = design::Tier::hot, .kind = design::TierKind::object};
+  EXPECT_FALSE(section_text(tier).contains("encrypted"));
+  tier.encrypted = !tier.encrypted;
+  EXPECT_TRUE(section_text(tier).contains("encrypted"));
+  const YamlNode node = tier_node({.tier = design::Tier::hot, .kind = design::TierKind::object});
+  const auto has = [&](std::string_view key) {
+    return std::ranges::find(node.keys, key, &YamlNode::Key::text) != node.keys.end();
+  };
+  EXPECT_TRUE(has("encrypted")) << "all that a profile could say otherwise";
+  EXPECT_TRUE(has("device")) << "even that it has none";
+  EXPECT_FALSE(has("name")) << "its own, and empty";
+  EXPECT_FALSE(has("provider"));
+  EXPECT_FALSE(has("servers")) << "left open";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// For tests of reviews: a template's review, made once, to copy and change; or a design in a few lines.
+// For tests of reviews: a template's review, made once, to copy and change; or a design in a few
+// lines.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/design_text/edit.h"
@@ -31,9 +33,13 @@ inline const Review& lab_review(const std::string& name) {
   return found->second;
 }
 
+inline Review reviewed(design::Design design) {
+  return run_stages(std::move(design), machine::known());
+}
+
 // A template with lines of its file changed, as an author would.
 inline Review edited_review(std::string_view name,
-                                    const std::vector<design_text::Change>& changes) {
+                            const std::vector<design_text::Change>& changes) {
   std::string text(design_text::find_template(name)->text);
   for (const design_text::Change& c : changes) {
     auto edited = design_text::edit_text(text, c, machine::known().catalog());
@@ -53,5 +59,24 @@ inline Review hand_review(const std::string& text) {
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
   return run_stages(d ? *d : design::Design{}, machine::known());
 }
+
+// A pod of eight nodes with one service, whose parts a test may replace.
+struct Pod {
+  std::string site = "region: usa";
+  std::string fleet = "name: f, node: dgx-h100, count: 8";
+  std::string compute = "topology: fat-tree, switch: qm9700";
+  std::string tier =
+      "name: fast, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
+      "devices_per_server: 8, read: 40 GB/s, capacity: 200 TB";
+  std::string workloads =
+      "serve: { name: s, model: llama-3-8b, tp: 1, replicas: 4, arrivals: { "
+      "rate: 8 /s, input_tokens: 800, output_tokens: 100 } }";
+
+  Review review() const {
+    return hand_review("site: { " + site + " }\nfleet: [{ " + fleet + " }]\nfabric: { compute: { " +
+                       compute + " } }\nstorage: [{ " + tier + " }]\nworkloads: [{ " + workloads +
+                       " }]\n");
+  }
+};
 
 }  // namespace orrery::review

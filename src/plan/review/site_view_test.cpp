@@ -1,5 +1,4 @@
-// A site's view by hand: what its nodes do all day, how a step swings, which power chain, PUE and
-// schedule it has.
+// A site by hand: what its nodes do all day, how a step swings, its power chain, PUE and schedule.
 #include "plan/review/site_view.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +7,10 @@
 #include <cmath>
 
 #include "layers/facility/climate.h"
+#include "layers/facility/rack.h"
+#include "model/design/goals.h"
+#include "model/design_text/read_design.h"
+#include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
 
 namespace orrery::review {
@@ -37,7 +40,7 @@ void expect_shares(const facility::PhaseShares& s, double matrix, double memory,
 }
 
 // Each by the nodes and the time it takes; a service waits on memory for half of its own.
-TEST(SiteShares, AreThoseOfAllThatRuns) {
+TEST(SiteView, phase_shares_add_up_over_workloads) {
   expect_shares(shares_with(0.6, 0.3), 0.3, 0.12 + 0.15, 0.06, 0.03);
   expect_shares(shares_with(0.6, 0.4), 0.3, 0.12 + 0.2, 0.06, 0.03);
   expect_shares(shares_with(0.8, 0.3, 0.5), 0.2, 0.08 + 0.15, 0.04, 0.02);
@@ -45,11 +48,11 @@ TEST(SiteShares, AreThoseOfAllThatRuns) {
 }
 
 // One and a half times all there is: everything by two thirds.
-TEST(SiteShares, AreNeverMoreThanAllTheTime) {
+TEST(SiteView, phase_shares_are_capped_at_all_the_time) {
   expect_shares(shares_with(1, 0.5), 0.5 / 1.5, 0.45 / 1.5, 0.1 / 1.5, 0.05 / 1.5);
 }
 
-TEST(SiteShares, OfARunThatCannotRunAreAService) {
+TEST(SiteView, infeasible_run_counts_as_a_service) {
   Review r = lab_review("superpod-h100");
   r.trains[0].infeasible = "no";
   const auto& w = r.design().workloads;
@@ -60,7 +63,7 @@ TEST(SiteShares, OfARunThatCannotRunAreAService) {
 
 // Three phases of a step of two seconds: from 8.4 kW of matrix work down to communication, 0.57 of
 // the way up from idle.
-TEST(SiteSwing, IsOfTheNodesThatStepTogether) {
+TEST(SiteView, swing_is_that_of_nodes_stepping_together) {
   Review r = lab_review("superpod-h100");
   TrainView& t = r.trains[0];
   t.hosts = 100;
@@ -74,7 +77,8 @@ TEST(SiteSwing, IsOfTheNodesThatStepTogether) {
   EXPECT_NEAR(swing().hz, 0.5, 1e-12);
   EXPECT_TRUE(swing().in_band);
   t.hosts = 900;
-  EXPECT_NEAR(swing().amplitude / kilowatts(1), 127 * (8.4 - low), 1e-6) << "no more than stand";
+  EXPECT_NEAR(swing().amplitude / kilowatts(1), 127 * (8.4 - low), 1e-6)
+      << "at most all nodes of the fleet";
   t.step.exposed_share = 0.2;  // and a tenth idle
   t.hosts = 100;
   EXPECT_NEAR(swing().amplitude / kilowatts(1), 100 * 6.5, 1e-6);
@@ -83,7 +87,7 @@ TEST(SiteSwing, IsOfTheNodesThatStepTogether) {
 }
 
 // A node of an NVL72 is 18 hosts: 40 of them are three.
-TEST(SiteSwing, OfRacksIsByTheRack) {
+TEST(SiteView, swing_of_racks_counts_racks) {
   Review r = lab_review("superpod-gb200");
   TrainView& t = r.trains.at(0);
   ASSERT_TRUE(t.feasible()) << t.infeasible;
@@ -105,7 +109,7 @@ facility::ChainResult chain_by(const Review& r, const std::vector<const char*>& 
                             .capacity_multiplier = multiplier});
 }
 
-TEST(SiteChain, IsTheUsualOneOrTheSites) {
+TEST(SiteView, power_chain_is_the_usual_one_or_the_sites) {
   const std::vector<const char*> usual = {"utility-transformer-mv", "ups-double-conversion",
                                           "pdu-transformer", "busway"};
   const auto with = [](void (*change)(design::Site&)) {
@@ -133,9 +137,9 @@ TEST(SiteChain, IsTheUsualOneOrTheSites) {
               1, 1e-12);
 }
 
-// A computed PUE is a quarter of its overhead either way; a climate of the site's own stands before
+// A computed PUE is a quarter of its overhead either way; a climate of the site overrides
 // its region's.
-TEST(SitePue, FollowsTheClimate) {
+TEST(SiteView, pue_follows_the_climate) {
   const auto with = [](void (*change)(design::Site&)) {
     design::Design d = lab_design("inference-pod");
     change(d.sites[0]);
@@ -163,7 +167,7 @@ TEST(SitePue, FollowsTheClimate) {
               1e-6 * hot.year.water_l);
 }
 
-TEST(SiteSchedule, IsOfWhatIsBuilt) {
+TEST(SiteView, schedule_depends_on_what_is_built) {
   const auto expect_scope = [](const SiteView& v, const facility::BuildScope& scope) {
     const auto items = build_items(machine::known().catalog().lead_times, scope);
     const auto wanted = plan_schedule(items);
@@ -197,7 +201,7 @@ TEST(SiteSchedule, IsOfWhatIsBuilt) {
 }
 
 // Equal schedules are not drawn again.
-TEST(SiteSchedule, IsKeptWhereTheBuildIsTheSame) {
+TEST(SiteView, schedule_is_kept_if_the_build_is_the_same) {
   Review r = lab_review("inference-pod");
   r.sites[0].schedule->typical = days(77);
   const auto again = view_sites({*r.machine, r.ledger, r.trains, &r.sites});
@@ -207,7 +211,7 @@ TEST(SiteSchedule, IsKeptWhereTheBuildIsTheSame) {
 
 // Of two fleets the one that draws more is what the budget is about; what the site has for the
 // others is theirs.
-TEST(SiteBudget, IsOfTheFleetThatDrawsMost) {
+TEST(SiteView, power_budget_is_for_the_largest_fleet) {
   design::Design d = lab_design("small-lab");
   const Review r = run_stages(d, machine::known());
   ASSERT_EQ(r.sites[0].fleets.size(), 2U);
@@ -219,6 +223,202 @@ TEST(SiteBudget, IsOfTheFleetThatDrawsMost) {
   d.sites[0].power.reset();
   const Review open = run_stages(d, machine::known());
   EXPECT_FALSE(open.sites[0].budget);
+}
+
+Review hall(const std::string& site, const std::string& fleet = "") {
+  const std::string text =
+      "orrery: 1\nname: a\nsite: { region: usa, " + site +
+      " }\nfleet: [{ name: f, node: dgx-h100, count: 8, spares: 2" + fleet +
+      " }]\nfabric: { compute: { topology: fat-tree, switch: qm9700 }, storage: { topology: "
+      "fat-tree, switch: qm9700 }, management: { topology: fat-tree, switch: oob-sn2201 } "
+      "}\nstorage: [{ name: fast, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
+      "devices_per_server: 8, read: 40 GB/s, capacity: 200 TB }]\n";
+  const auto d = design_text::read_design(text, machine::known().catalog());
+  EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
+  return run_stages(d ? *d : design::Design{}, machine::known());
+}
+
+// Without workloads a fleet is taken to serve: half of its time on memory, 0.57 of the way from
+// idle to peak; spares idle.
+TEST(SiteView, draw_of_an_idle_hall) {
+  const Review r = hall("pue: 1.25");
+  const SiteView& v = r.sites.at(0);
+  const FleetPower& p = v.fleets.at(0);
+  const double idle = p.node.idle / kilowatts(1);
+  const double peak = p.node.peak / kilowatts(1);
+  const double mean = idle + 0.5 * 0.57 * (peak - idle);
+  EXPECT_NEAR(p.shares.memory, 0.5, 1e-12);
+  EXPECT_NEAR(p.mean / kilowatts(1), mean, 1e-9);
+  EXPECT_NEAR(p.all / kilowatts(1), 8 * mean + 2 * idle, 1e-9);
+  EXPECT_NEAR(v.fleet_nameplate / kilowatts(1), 102, 1e-9);
+  const machine::Networks& n = r.networks();
+  EXPECT_NEAR(v.fabric.base(),
+              (n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power()).base(),
+              1e-6);
+  EXPECT_GT(n.management.bill.power(), Watts());
+  EXPECT_GT(v.storage, Watts());
+  EXPECT_NEAR(v.it_nameplate.base(), v.fleet_nameplate.base() + (v.fabric + v.storage).base(),
+              1e-6);
+  EXPECT_NEAR(v.it_mean.base(), p.all.base() + (v.fabric + v.storage).base(), 1e-6);
+  EXPECT_NEAR(v.draw_peak / v.it_nameplate, 1.25, 1e-12);
+  EXPECT_NEAR(v.draw_mean / v.it_mean, 1.25, 1e-12);
+  EXPECT_EQ(v.pue.reference, "the design");
+  EXPECT_FALSE(v.breakdown);
+  EXPECT_FALSE(v.budget);
+  EXPECT_FALSE(p.swing);
+  EXPECT_NEAR(v.year.it_energy / (v.it_mean * years(1)), 1, 1e-12);
+  EXPECT_NEAR(v.year.carbon / (v.draw_mean * years(1) * v.region->carbon), 1, 1e-12);
+  EXPECT_NEAR(load_share(v), v.it_mean / v.it_nameplate, 1e-12);
+}
+
+// Three nodes of 10.2 kW a rack of 35: ten nodes with their spares are four racks.
+TEST(SiteView, racks_and_their_heat) {
+  const Review r = hall("pue: 1.25, cooling: rear-door-passive, rack: 35 kW");
+  const FleetPower& p = r.sites[0].fleets[0];
+  EXPECT_EQ(p.rack.nodes, 3);
+  EXPECT_EQ(p.racks, 4);
+  EXPECT_EQ(r.sites[0].racks, 4);
+  EXPECT_NEAR(p.rack.air_heat / kilowatts(1), 3.06, 1e-9);
+  const Review given =
+      hall("pue: 1.25, cooling: rear-door-passive, rack: 35 kW", ", nodes_per_rack: 2");
+  const FleetPower& two = given.sites[0].fleets[0];
+  EXPECT_EQ(two.rack.nodes, 2);
+  EXPECT_EQ(two.racks, 5);
+  EXPECT_NEAR(two.rack.power / kilowatts(1), 20.4, 1e-9);
+  EXPECT_NEAR(two.rack.liquid_heat / kilowatts(1), 18.36, 1e-9);
+  EXPECT_NEAR(two.rack.air_heat / kilowatts(1), 2.04, 1e-9);
+  EXPECT_FALSE(two.rack.air_heat_is_a_legacy_rack);
+  ASSERT_TRUE(given.sites[0].cdu);
+  EXPECT_NEAR(given.sites[0].cdu->flow_l_per_min,
+              1.5 * 0.9 * (given.sites[0].it_nameplate / kilowatts(1)), 1e-6);
+  EXPECT_NEAR(given.sites[0].cdu->facility_water_c, 16, 1e-9);
+  const Review air = hall("pue: 1.25, cooling: air-contained", ", nodes_per_rack: 2");
+  EXPECT_FALSE(air.sites[0].cdu);
+  EXPECT_FALSE(air.sites[0].fleets[0].rack.air_heat_is_a_legacy_rack) << "air-cooled anyway";
+}
+
+// Accelerators held to 500 of 700 W: 1.6 kW off the nameplate.
+TEST(SiteView, power_cap_lowers_the_nameplate) {
+  const Review r = hall("pue: 1.25", ", power_cap: 500 W");
+  EXPECT_NEAR(r.sites[0].fleets[0].node.nameplate / kilowatts(1), 8.6, 1e-9);
+}
+
+TEST(SiteView, nodes_that_fit_under_the_sites_power) {
+  const Review probe = hall("pue: 1.25");
+  const SiteView& v = probe.sites[0];
+  const double per_node = 10.2 + v.fabric / kilowatts(1) / 10;
+  const double other = v.it_nameplate / kilowatts(1) - 10 * per_node;
+  const auto nodes = [&](double kw) {
+    const Review r = hall("pue: 1.25, power: " + std::to_string(kw) + " kW");
+    EXPECT_EQ(r.sites[0].budget_fleet, 0U);
+    return r.sites[0].budget->nodes;
+  };
+  for (const double kw : {60.0, 100.0, 400.0, 900.0}) {
+    const double fit = std::floor((kw / 1.25 - other) / per_node);
+    const bool stands = v.draw_peak / kilowatts(1) <= kw;
+    EXPECT_EQ(nodes(kw), std::max(stands ? 10 : 0, static_cast<int>(fit * 0.99))) << kw;
+  }
+}
+
+Review owned_and_rented(const std::string& more) {
+  return hand_review(
+      "site: { region: usa, pue: 1.25 }\nfleet:\n  - { name: own, node: dgx-h100, count: 8 }\n" +
+      more);
+}
+
+const std::string kRentedFleet =
+    "  - { name: let, node: dgx-h100, count: 40, rent: { provider: aws, price: 2 USD/h } }\n";
+
+TEST(SiteView, rented_fleets_draw_no_power_here) {
+  const Review r = owned_and_rented(kRentedFleet);
+  const SiteView& v = r.sites.at(0);
+  ASSERT_EQ(v.fleets.size(), 1U);
+  EXPECT_EQ(v.fleets[0].fleet->fleet->name, "own");
+  EXPECT_NEAR(v.fleet_nameplate / kilowatts(1), 8 * 10.2, 1e-9);
+  const Review alone = owned_and_rented("");
+  EXPECT_EQ(v.racks, alone.sites[0].racks);
+  EXPECT_NEAR(v.draw_peak.base(), alone.sites[0].draw_peak.base(), 1e-6);
+  EXPECT_NEAR(v.it_mean.base(), alone.sites[0].it_mean.base(), 1e-6);
+}
+
+TEST(SiteView, site_without_owned_fleets_has_no_machines) {
+  const Review r =
+      hand_review("site: { region: usa, power: 10 kW, racks: 1 }\nfleet:\n" + kRentedFleet);
+  EXPECT_FALSE(r.sites.at(0).has_machines());
+  EXPECT_EQ(r.sites[0].draw_peak, Watts());
+}
+
+TEST(SiteView, each_site_counts_its_own_fleets) {
+  const Review r = hand_review(
+      "sites: [{ name: here, region: usa, pue: 1.25 }, { name: there, region: usa, pue: 1.5 "
+      "}]\nfleet: [{ name: a, node: dgx-h100, count: 4, site: here }, { name: b, node: dgx-h100, "
+      "count: 6, site: there }]\n");
+  ASSERT_EQ(r.sites.size(), 2U);
+  EXPECT_NEAR(r.sites[0].fleet_nameplate / kilowatts(1), 40.8, 1e-9);
+  EXPECT_NEAR(r.sites[1].fleet_nameplate / kilowatts(1), 61.2, 1e-9);
+  EXPECT_NEAR(r.sites[0].draw_peak / r.sites[0].it_nameplate, 1.25, 1e-12);
+  EXPECT_NEAR(r.sites[1].draw_peak / r.sites[1].it_nameplate, 1.5, 1e-12);
+}
+
+// A site with a tier and no machines has nothing to power.
+TEST(SiteView, site_with_only_a_tier_has_no_machines) {
+  const Review r = hand_review(
+      "sites: [{ name: here, region: usa }, { name: there, region: usa }]\nfleet: [{ name: f, "
+      "node: dgx-h100, count: 2, site: here }]\nstorage: [{ name: t, tier: hot, kind: parallel-fs, "
+      "site: there, device: tlc-gen4, servers: 2, devices_per_server: 8 }]\n");
+  ASSERT_EQ(r.sites.size(), 2U);
+  EXPECT_FALSE(r.sites[1].has_machines());
+  EXPECT_EQ(r.sites[1].storage, Watts());
+  EXPECT_EQ(r.sites[1].it_nameplate, Watts());
+  EXPECT_EQ(r.sites[1].draw_peak, Watts());
+  EXPECT_FALSE(r.sites[1].schedule);
+  EXPECT_EQ(r.sites[0].storage, Watts()) << "the tier is at the other site";
+}
+
+TEST(SiteView, mild_cap_leaves_the_sustained_draw) {
+  design::Design d = lab_design("superpod-h100");
+  const Review free = reviewed(d);
+  d.fleet[0].power_cap = watts(650);
+  const Review mild = reviewed(d);
+  // 50 W x 8 off the breaker; 8.4 of 10.2 kW is 576 W an accelerator, below the cap.
+  EXPECT_NEAR(
+      (free.sites[0].fleets[0].node.nameplate - mild.sites[0].fleets[0].node.nameplate).base(), 400,
+      1e-6);
+  EXPECT_DOUBLE_EQ(free.sites[0].fleets[0].node.peak.base(),
+                   mild.sites[0].fleets[0].node.peak.base());
+}
+
+// 9 racks of 132 kW: a swing beyond 1.2 MW would be more than all of it.
+TEST(SiteView, swing_is_below_the_nameplate) {
+  const Review r = reviewed(lab_design("superpod-gb200"));
+  const FleetPower& p = r.sites[0].fleets[0];
+  ASSERT_TRUE(p.swing);
+  EXPECT_LE(p.swing->amplitude.base(), 8 * p.node.nameplate.base());
+  EXPECT_GT(p.swing->amplitude.base(), 0.05 * 8 * p.node.nameplate.base());
+}
+
+TEST(SiteView, heat_of_a_rack_follows_its_nodes) {
+  design::Design d = lab_design("superpod-h100");
+  d.fleet[0].nodes_per_rack = 8;
+  d.sites[0].cooling = "direct-to-chip-1p";
+  const Review r = reviewed(d);
+  const facility::RackFit& rack = r.sites[0].fleets[0].rack;
+  EXPECT_NEAR(rack.power.base(), 8 * 10.2e3, 1);
+  EXPECT_NEAR(rack.air_heat.base(), 0.2 * 8 * 10.2e3, 1);
+  EXPECT_TRUE(rack.air_heat_is_a_legacy_rack);
+}
+
+// What a PUE has above one is known to a quarter, either way; one that is given is given.
+TEST(SiteView, pue_interval_is_a_quarter_of_its_overhead) {
+  Pod pod;
+  const facility::PueRange computed = pod.review().sites[0].pue;
+  EXPECT_NEAR((computed.high - 1) / (computed.middle - 1), 1.25, 1e-9);
+  EXPECT_NEAR((computed.low - 1) / (computed.middle - 1), 0.75, 1e-9);
+  pod.site = "region: usa, pue: 1.31";
+  const facility::PueRange given = pod.review().sites[0].pue;
+  EXPECT_EQ(given.low, 1.31);
+  EXPECT_EQ(given.middle, 1.31);
+  EXPECT_EQ(given.high, 1.31);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A run joined by hand: what of its time becomes training, how far off that may be, and what its
-// nodes do meanwhile.
+// Training runs by hand: what becomes training, how far off that may be, what nodes do in that
+// time.
 #include "plan/review/train_view.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +8,12 @@
 #include <cmath>
 
 #include "layers/failure/effective_time.h"
+#include "model/design/goals.h"
 #include "model/design_text/read_design.h"
+#include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/review/service_review_fixture.h"
+#include "plan/review/stages.h"
 
 namespace orrery::review {
 namespace {
@@ -58,7 +62,7 @@ void expect_joined(const TrainView& t) {
   EXPECT_NEAR(t.run_time.base(), 10e9 / t.units_per_s, 1e-3);
 }
 
-TEST(TrainViewByHand, GoodputIsWhatAllOfItLeaves) {
+TEST(TrainView, goodput_is_the_product_of_its_factors) {
   const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: async }");
   const TrainView& t = r.trains.at(0);
   ASSERT_TRUE(t.feasible()) << t.infeasible;
@@ -75,7 +79,7 @@ TEST(TrainViewByHand, GoodputIsWhatAllOfItLeaves) {
 }
 
 // Drained for longer than the time between two saves: all of the time.
-TEST(TrainViewByHand, DrainsThatOverlapSlowAllSteps) {
+TEST(TrainView, overlapping_drains_slow_all_steps) {
   const Review r = joined_run(", checkpoint: { every: 3 s, to: [hot], mode: async }");
   const TrainView& t = r.trains.at(0);
   ASSERT_GT(t.checkpoint->drain.total, seconds(3));
@@ -87,7 +91,7 @@ TEST(TrainViewByHand, DrainsThatOverlapSlowAllSteps) {
       << "of no time between saves nothing is known";
 }
 
-TEST(TrainViewByHand, ASaveThatIsWaitedForDrainsNothing) {
+TEST(TrainView, synchronous_save_has_no_drain) {
   const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
   const TrainView& t = r.trains.at(0);
   ASSERT_FALSE(t.checkpoint->async);
@@ -96,7 +100,7 @@ TEST(TrainViewByHand, ASaveThatIsWaitedForDrainsNothing) {
 }
 
 // Without a save a failure takes the whole run so far.
-TEST(TrainViewByHand, NothingSavedIsAllLost) {
+TEST(TrainView, without_saves_a_failure_loses_the_run) {
   const Review r = joined_run("", "node_mtbf: 30 d");
   const TrainView& t = r.trains.at(0);
   ASSERT_FALSE(t.checkpoint);
@@ -110,7 +114,7 @@ TEST(TrainViewByHand, NothingSavedIsAllLost) {
 }
 
 // Of the wall time: steps at goodput and once more what was lost of them; saves stall.
-TEST(TrainViewByHand, PhasesOfTheWallTime) {
+TEST(TrainView, phases_of_the_wall_time) {
   const Review r = joined_run(", checkpoint: { every: 20 min, to: [hot], mode: sync }");
   const TrainView& t = r.trains.at(0);
   EXPECT_NEAR(t.phases.matrix, (t.goodput + t.shares.lost_work) * t.step.matrix_share, 1e-12);
@@ -124,7 +128,7 @@ TEST(TrainViewByHand, PhasesOfTheWallTime) {
 
 // Fifteen nodes fail every hour, and 20 hours are saved at once: x / (e^x - 1) of them at x = 20 is
 // below a millionth, where a run does not move.
-TEST(TrainViewByHand, ARunThatNeverEndsHasNoRate) {
+TEST(TrainView, run_without_progress_has_no_rate) {
   const Review r =
       joined_run(", checkpoint: { every: 20 h, to: [hot], mode: sync }", "node_mtbf: 15 h");
   const TrainView& t = r.trains.at(0);
@@ -135,16 +139,16 @@ TEST(TrainViewByHand, ARunThatNeverEndsHasNoRate) {
   EXPECT_EQ(t.run_time, Seconds());
 }
 
-TEST(TrainViewByHand, NowhereToRun) {
+TEST(TrainView, run_without_a_fleet_is_infeasible) {
   design::Design d = joined_run("").design();
-  d.workloads[0].terms.fleet = "nobody";
+  d.workloads[0].terms.fleet = "unknown";
   const Review r = run_stages(std::move(d), machine::known());
-  EXPECT_EQ(r.trains.at(0).infeasible, "no fleet to run on");
+  EXPECT_NE(r.trains.at(0).infeasible, "");
   EXPECT_EQ(r.trains.at(0).goodput, 0);
 }
 
 // Equal steps are not searched again; what failures leave of them is.
-TEST(TrainViewByHand, KeepsTheStepOfAnEqualDesign) {
+TEST(TrainView, step_of_an_equal_design_is_kept) {
   Review first = joined_run(", checkpoint: { every: 20 min, to: [hot] }");
   first.trains[0].step.step = first.trains[0].step.step * 2;
   first.trains[0].step.layout = "as before";
@@ -158,8 +162,83 @@ TEST(TrainViewByHand, KeepsTheStepOfAnEqualDesign) {
   EXPECT_EQ(t.hosts, first.trains[0].hosts);
   EXPECT_NEAR(t.failure.mtbf / first.trains[0].failure.mtbf, 1 / 3.0, 1e-9);
   first.trains[0].infeasible = "as before";
-  EXPECT_EQ(run_stages(first.design(), machine::known(), &first).trains[0].infeasible,
-            "as before");
+  EXPECT_NE(run_stages(first.design(), machine::known(), &first).trains[0].infeasible, "");
+}
+
+TEST(TrainView, run_on_sliced_accelerators_is_infeasible) {
+  const std::string run = "  - train: { model: llama-3-8b, tokens: 1B, batch: 64 }\n";
+  const Review cut = review_of(run, "dgx-h100, count: 2, mig: { 3g.40gb: 2 }");
+  EXPECT_FALSE(cut.trains.front().feasible());
+  EXPECT_TRUE(review_of(run, "dgx-h100, count: 2").trains.front().feasible());
+}
+
+design::Train& train_of(design::Design& d) { return std::get<design::Train>(d.workloads[0].task); }
+
+double goodput_of(const design::Design& d) { return reviewed(d).trains.at(0).goodput; }
+
+TEST(TrainView, goodput_falls_with_every_impairment) {
+  const design::Design base = lab_design("superpod-h100");
+  const double before = goodput_of(base);
+  design::Design slow = base;
+  slow.storage[0].write = *base.storage[0].write / 20;
+  EXPECT_LT(goodput_of(slow), before);
+  design::Design sync = base;
+  train_of(sync).checkpoint->mode = design::CheckpointMode::sync;
+  EXPECT_LT(goodput_of(sync), before);
+  design::Design frail = base;
+  frail.fleet[0].failures.node_mtbf = days(50);
+  EXPECT_LT(goodput_of(frail), before);
+  design::Design lemons = base;
+  lemons.fleet[0].failures.lemon_share = 0.02;
+  lemons.fleet[0].failures.lemon_factor = 10;
+  EXPECT_LT(goodput_of(lemons), before);
+  design::Design manual = base;
+  manual.scheduler.recovery.automatic = false;
+  EXPECT_LT(goodput_of(manual), before);
+  design::Design shared = base;
+  shared.fabric.storage.converged = true;
+  EXPECT_LE(goodput_of(shared), before);
+}
+
+TEST(TrainView, given_interval_is_never_better_than_the_optimum) {
+  design::Design d = lab_design("superpod-h100");
+  const double best = goodput_of(d);
+  for (const double minutes_between : {1.0, 5.0, 20.0, 60.0, 240.0}) {
+    train_of(d).checkpoint->every = minutes(minutes_between);
+    EXPECT_LE(goodput_of(d), best * (1 + 1e-9)) << minutes_between << " min";
+  }
+}
+
+TEST(TrainView, shares_of_the_step_and_of_the_wall_time_add_up) {
+  for (const char* name : {"superpod-h100", "superpod-gb200", "av-vision", "recommender"}) {
+    const design::Design d = lab_design(name);
+    const Review r = reviewed(d);
+    const TrainView& t = r.trains.at(0);
+    EXPECT_LE(t.step.matrix_share + t.step.memory_share + t.step.exposed_share, 1 + 1e-9) << name;
+    const facility::PhaseShares& p = t.phases;
+    EXPECT_LE(p.matrix + p.memory + p.communication + p.checkpoint, 1 + 1e-9) << name;
+    const failure::TimeShares& s = t.shares;
+    EXPECT_NEAR(s.productive + s.saving + s.lost_work + s.restarting, 1, 1e-9) << name;
+    EXPECT_LE(t.goodput_low, t.goodput) << name;
+    EXPECT_GE(t.goodput_high, t.goodput) << name;
+  }
+}
+
+// Nothing is published of such failures: only restarts may be longer or shorter.
+TEST(TrainView, without_published_rates_only_the_restart_varies) {
+  machine::Models models = machine::known();
+  models.failure_rates.clear();
+  const Review r = run_stages(lab_design("superpod-h100"), models);
+  const TrainView& t = r.trains.at(0);
+  ASSERT_EQ(t.failure.rate_high, 0);
+  const auto kept = [&](double restart) {
+    return failure::exact_efficiency({.interval = t.checkpoint->interval,
+                                      .save_stall = t.checkpoint->stall.total,
+                                      .mtbf = t.failure.mtbf,
+                                      .restart = t.failure.restart * restart,
+                                      .unsafe_window = t.checkpoint->drain.total});
+  };
+  EXPECT_NEAR(t.goodput_low / t.goodput, kept(t.failure.restart_factor) / kept(1), 1e-9);
 }
 
 }  // namespace

@@ -1,45 +1,18 @@
-// What edits are made of: rounded amounts, quoted names, batches and replicas that would do. That
-// they cure what rules find is tests/fixes_test.cpp's concern.
+// Edits of fleets and networks. tests/fixes_test.cpp shows that edits cure what rules find.
 #include "plan/rules/edits.h"
 
 #include <gtest/gtest.h>
 
-#include "model/design_text/read_design.h"
-#include "model/design_text/templates.h"
-#include "model/jobs/batch_split.h"
-#include "model/machine/known_fixture.h"
-#include "plan/review/serve_sizing.h"
+#include "plan/review/lab_fixture.h"
 #include "plan/review/stages.h"
-#include "plan/rules/rules.h"
+#include "plan/rules/findings_fixture.h"
+#include "plan/rules/hall_fixture.h"
 
 namespace orrery::rules {
 namespace {
 
-design::Design template_named(std::string_view name) {
-  return design_text::read_design(design_text::find_template(name)->text,
-                                  machine::known().catalog())
-      .value();
-}
-
-TEST(edits, amounts_have_two_digits_and_are_not_below) {
-  EXPECT_EQ(at_least(terabytes(12.83)), "13 TB");
-  EXPECT_EQ(at_least(kilowatts(10.2)), "11 kW");
-  EXPECT_EQ(at_least(kilowatts(44)), "44 kW");
-  for (double amount = 1; amount < 1e15; amount *= 1.37) {
-    const double read = parse_quantity<Bytes>(at_least(Bytes(amount))).value().base();
-    EXPECT_GE(read, amount);
-    EXPECT_LE(read, amount * 1.11);
-  }
-}
-
-TEST(edits, names_are_quoted_where_yaml_would_misread_them) {
-  EXPECT_EQ(name_text("node-nvme"), "node-nvme");
-  EXPECT_EQ(name_text("a, b"), "\"a, b\"");
-  EXPECT_EQ(list_text(std::vector<std::string>{"hot", "x: y"}), "[hot, \"x: y\"]");
-}
-
-TEST(edits, storage_gets_the_compute_networks_switches_and_keeps_its_own_words) {
-  design::Networks fabric = template_named("av-vision").fabric;
+TEST(Edits, separate_storage_network_copies_the_compute_switches) {
+  design::Networks fabric = review::lab_design("av-vision").fabric;
   fabric.storage = {.converged = true, .ports_per_node = 1};
   const design::Network own = separate_storage(fabric);
   EXPECT_FALSE(own.converged);
@@ -51,45 +24,100 @@ TEST(edits, storage_gets_the_compute_networks_switches_and_keeps_its_own_words) 
   EXPECT_EQ(separate_storage(fabric).topology, design::NamedTopology::three_tier);
 }
 
-TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
-  design::Design d = template_named("av-vision");  // a plain network on 512
-  auto& train = std::get<design::Train>(d.workloads[0].task);
-  const auto nearest = [&](int batch) {
-    train.batch = batch;
-    return nearest_batch(review::run_stages(d, machine::known()).trains.at(0), 512);
-  };
-  EXPECT_EQ(nearest(3200), 3072);
-  EXPECT_EQ(nearest(3500), 3584);
-  EXPECT_EQ(nearest(1), 512);
-  EXPECT_EQ(nearest(4096), 4096);
-  // One accelerator takes any batch, and the least is one; of two as near the larger is said.
-  train.batch = 1;
-  EXPECT_EQ(nearest_batch(review::run_stages(d, machine::known()).trains.at(0), 1), 1);
-  EXPECT_EQ(nearest(3328), 3584);
+TEST(Edits, separate_storage_network_keeps_its_own_fields) {
+  design::Networks fabric = review::lab_design("av-vision").fabric;
+  fabric.storage = {.converged = true};
+  fabric.storage.switch_part = "sn4600c";
+  const design::Network own = separate_storage(fabric);
+  EXPECT_EQ(own.switch_part, "sn4600c");
+  EXPECT_EQ(own.protocol, design::Network{}.protocol) << "of other switches";
+  EXPECT_FALSE(own.roce == fabric.compute.roce);
+  EXPECT_EQ(own.routing, fabric.compute.routing);
+  EXPECT_EQ(own.topology, design::NamedTopology::fat_tree);
 }
 
-TEST(edits, replicas_for_an_availability_are_the_least) {
-  design::Design d = template_named("inference-pod");
-  std::get<design::Serve>(d.workloads[0].task).replicas.reset();
-  const review::Review r = review::run_stages(d, machine::known());
-  const review::ServeView& v = r.serves.at(0);
-  for (const double wanted : {0.99, 0.999, 0.99999, 0.9999999}) {
-    const auto replicas = review::replicas_for_availability(v, wanted, *r.machine);
-    ASSERT_TRUE(replicas) << wanted;
-    EXPECT_GE(review::availability_with(v, *replicas, *r.machine), wanted);
-    if (*replicas > v.replicas) {
-      EXPECT_LT(review::availability_with(v, *replicas - 1, *r.machine), wanted);
-    }
-  }
+// 127 nodes: 120 for a run, 2 for a service, 5 for jobs.
+TEST(Edits, over_booked_fleet_grows_if_its_site_carries_it) {
+  review::Review r = review::lab_review("superpod-h100");
+  const machine::Fleet& fleet = r.fleets()[0];
+  machine::FleetBook& book = r.ledger.fleets[0];
+  ASSERT_EQ(book.bookings.size(), 3U);
+  const auto edit = [&] { return edit_of(edit_asked(r, fleet)); };
+  book.bookings[2].nodes = 6.25;  // 128.25 of all
+  EXPECT_EQ(edit(), "fleet[0].count = 129");
+  // Without the power for two more the largest gives way: 127 - 8.25 are left to it.
+  r.sites[0].draw_peak = megawatts(2);
+  EXPECT_EQ(edit(), "workloads[0].train.nodes = 118");
+  book.bookings[1].nodes = 60;
+  book.bookings[2].nodes = 67;
+  EXPECT_EQ(edit(), "none") << "nothing is left to it";
+  book.bookings[2].nodes = 66;
+  EXPECT_EQ(edit(), "workloads[0].train.nodes = 1");
+  for (machine::Booking& b : book.bookings) b.given = false;
+  book.bookings[0].workload = &r.design().workloads[2];
+  EXPECT_EQ(edit(), "none") << "no booking can shrink";
+  // A run without a number takes what the others leave.
+  book.bookings[0].workload = &r.design().workloads[0];
+  book.bookings[1].nodes = 2;
+  book.bookings[2].nodes = 6.25;
+  EXPECT_EQ(edit(), "workloads[0].train.nodes = 118");
+  book.bookings[2].nodes = 125.5;
+  EXPECT_EQ(edit(), "none");
 }
 
-TEST(edits, a_service_split_by_zones_rounds_halves_up_and_leaves_one_each) {
-  const design::Design d = template_named("chatbot-zones");
-  const review::Review r = review::run_stages(d, machine::known());
-  ASSERT_EQ(r.serves.size(), 3u);
-  EXPECT_EQ(r.serves[0].replicas_here(20), 8);
-  EXPECT_EQ(r.serves[1].replicas_here(10), 3) << "a quarter of ten";
-  EXPECT_EQ(r.serves[1].replicas_here(1), 1);
+TEST(Edits, nodes_come_from_the_fleet_or_enlarge_it) {
+  review::Review r = review::lab_review("superpod-h100");
+  const machine::Fleet& fleet = r.fleets()[0];
+  machine::FleetBook& book = r.ledger.fleets[0];
+  const design::Workload& jobs = r.design().workloads[2];
+  const auto edit = [&](int nodes) { return edit_of(edit_nodes(r, jobs, fleet, nodes)); };
+  EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
+  EXPECT_EQ(edit(6), "fleet[0].count = 128");
+  // What takes turns is not beside it; a run without a number takes what there is.
+  book.bookings[0].given = false;
+  EXPECT_EQ(edit(125), "workloads[2].jobs.nodes = 125");
+  EXPECT_EQ(edit(126), "fleet[0].count = 128");
+  book.bookings[0].given = true;
+  book.bookings[1].given = false;
+  book.bookings[1].share = 0.5;
+  EXPECT_EQ(edit(7), "workloads[2].jobs.nodes = 7");
+  book.bookings[1].share = 1;
+  book.bookings[1].nodes = 1.5;
+  EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
+  EXPECT_EQ(edit(6), "fleet[0].count = 128") << "121.5 are 122 beside it";
+  EXPECT_EQ(edit(kMostNodes), "fleet[0].count = " + std::to_string(kMostNodes));
+}
+
+TEST(Edits, rounding_adds_no_node) {
+  review::Review r = review::lab_review("superpod-h100");
+  machine::FleetBook& book = r.ledger.fleets[0];
+  book.bookings[2].nodes = 6 + 1e-10;
+  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[0])), "fleet[0].count = 128");
+  r.sites[0].draw_peak = megawatts(2);
+  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[0])), "workloads[0].train.nodes = 119")
+      << "119 but for a tenth of a billionth";
+  const design::Workload& jobs = r.design().workloads[2];
+  book.bookings[1].nodes = 2 + 1e-10;
+  EXPECT_EQ(edit_of(edit_nodes(r, jobs, r.fleets()[0], 5)), "workloads[2].jobs.nodes = 5");
+}
+
+// 10.2 kW a node at a PUE of 1.5: five more take 76.5 kW and, of four a rack, two racks.
+TEST(Edits, site_carries_what_power_and_positions_allow) {
+  Hall h = hall_of([](design::Design& d) { d.sites[0].racks = 34; });
+  const machine::Fleet& fleet = h.review.fleets()[0];
+  h.view().pue.middle = 1.5;
+  h.view().racks = 32;
+  h.view().draw_peak = kilowatts(2000 - 76.6);
+  EXPECT_TRUE(site_carries(h.review, fleet, 5));
+  h.view().draw_peak = kilowatts(2000 - 76.4);
+  EXPECT_FALSE(site_carries(h.review, fleet, 5));
+  h.view().draw_peak = kilowatts(100);
+  EXPECT_TRUE(site_carries(h.review, fleet, 7));
+  EXPECT_FALSE(site_carries(h.review, fleet, 8)) << "three racks for eight";
+  h.fleet().rack.nodes = 0;
+  EXPECT_TRUE(site_carries(h.review, fleet, 8));
+  h.view().fleets.clear();
+  EXPECT_TRUE(site_carries(h.review, fleet, 10000));
 }
 
 }  // namespace

@@ -1,14 +1,16 @@
-// For tests of rules and edits: what one rule alone says of a review.
+// For tests of rules and edits: what one rule alone finds in a review.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "plan/review/lab_fixture.h"
+#include "plan/review/stages.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/rules.h"
 
 namespace orrery::rules {
@@ -27,6 +29,14 @@ inline Finding only_finding(const review::Review& review, std::string_view id) {
   return all.empty() ? Finding{} : all.front();
 }
 
+// The first finding of a rule among all findings, if there is one.
+inline std::optional<Finding> finding_of(const review::Review& review, std::string_view rule) {
+  for (const Finding& f : check_rules(review)) {
+    if (f.rule == rule) return f;
+  }
+  return std::nullopt;
+}
+
 inline std::string edit_of(const std::optional<design_text::Change>& edit) {
   return edit ? edit->path + " = " + edit->value : "none";
 }
@@ -38,22 +48,41 @@ inline std::vector<std::string> edits_by(const review::Review& review, std::stri
   return all;
 }
 
-struct Said {
-  std::string path;  // of the design, where it stands
-  std::string what;
-  std::string why;
-  std::string fix;
-  std::string edit = "none";  // "path = value"
-};
+// Returns the numbers that a text states, in order: "2 of 1,016 hosts, 1.5 kUSD/y" has 2, 1,016 and
+// 1.5. Digits inside names (H100, fp8) do not count.
+inline std::vector<std::string> numbers_in(std::string_view text) {
+  const auto is_digit = [&](std::size_t i) {
+    return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+  };
+  const auto in_name = [&](std::size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
+                               text[i] == '_' || text[i] == '-' || text[i] == '.');
+  };
+  std::vector<std::string> all;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!is_digit(at)) continue;
+    std::size_t end = at;
+    while (is_digit(end) ||
+           (end > at && (text[end] == '.' || text[end] == ',') && is_digit(end + 1))) {
+      ++end;
+    }
+    const bool begins = at == 0 || !in_name(at - 1);
+    const bool ends =
+        end >= text.size() || std::isalpha(static_cast<unsigned char>(text[end])) == 0;
+    if (begins && ends) all.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return all;
+}
 
-inline void expect_said(const review::Review& review, const Finding& f, const Said& said) {
-  EXPECT_EQ(f.what, said.what);
-  EXPECT_EQ(f.why, said.why);
-  EXPECT_EQ(f.fix, said.fix);
-  EXPECT_EQ(edit_of(f), said.edit);
-  const Place place = place_of(review.design(), said.path);
-  EXPECT_EQ(f.place.line, place.line) << said.path;
-  EXPECT_EQ(f.place.column, place.column) << said.path;
+// The finding is at `path`, offers `edit` ("path = value"), and has its rule's severity and layer.
+inline void expect_finding(const review::Review& review, const Finding& f, const std::string& path,
+                           const std::string& edit = "none") {
+  EXPECT_EQ(edit_of(f), edit);
+  const Place place = place_of(review.design(), path);
+  EXPECT_EQ(f.place.line, place.line) << path;
+  EXPECT_EQ(f.place.column, place.column) << path;
+  EXPECT_FALSE(f.what.empty() || f.why.empty() || f.fix.empty());
   for (const Rule& rule : all_rules()) {
     if (rule.id != f.rule) continue;
     EXPECT_EQ(f.severity, rule.severity);

@@ -1,12 +1,16 @@
-// What the rules of who holds what, and of law and security, compare and say.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/text.h"
+#include "model/machine/known_fixture.h"
 #include "plan/review/lab_fixture.h"
-#include "plan/rules/edits.h"
+#include "plan/review/serve_sizing.h"
+#include "plan/review/stages.h"
 #include "plan/rules/findings_fixture.h"
+#include "plan/rules/rules.h"
 
 namespace orrery::rules {
 namespace {
@@ -14,25 +18,19 @@ namespace {
 // 127 nodes: a run of 120, a service of 2 and jobs of 5.
 machine::FleetBook& book_in(review::Review& r) { return r.ledger.fleets.at(0); }
 
-TEST(BookRules, MoreNodesThanThereAre) {
+TEST(RulesLedger, more_nodes_held_than_there_are) {
   review::Review r = review::lab_review("superpod-h100");
   EXPECT_TRUE(findings_by(r, "cluster.nodes").empty());
   for (machine::Booking& b : book_in(r).bookings) {
     if (b.workload == &r.design().workloads[2]) b.nodes = 12.345;
   }
   const Finding f = only_finding(r, "cluster.nodes");
-  EXPECT_EQ(f.what,
-            "Workloads hold 134.35 nodes of fleet 'train', which has 127: pretrain 120, group "
-            "12.35, assistant 2.");
-  EXPECT_EQ(f.why,
-            "Nodes given to one workload are not there for another; its figures are those of the "
-            "nodes that exist.");
-  EXPECT_EQ(f.fix, "Hold fewer nodes, or grow the fleet.");
+  EXPECT_THAT(numbers_in(f.what), testing::ElementsAre("134.35", "127", "120", "12.35", "2"));
   EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].train.nodes").line);
   EXPECT_TRUE(f.edit);
 }
 
-TEST(BookRules, WhoAsksForMoreThanTheFleetSaysSoItself) {
+TEST(RulesLedger, workload_too_large_for_the_fleet_is_reported_once) {
   review::Review r = review::lab_review("superpod-h100");
   for (machine::Booking& b : book_in(r).bookings) {
     b.given = false;
@@ -54,8 +52,33 @@ TEST(BookRules, WhoAsksForMoreThanTheFleetSaysSoItself) {
   EXPECT_EQ(findings_by(served, "cluster.nodes").size(), 1U);
 }
 
+// What is asked of another fleet is no word on this one.
+TEST(RulesLedger, service_on_another_fleet_does_not_hide_the_finding) {
+  review::Review r = review::lab_review("superpod-h100");
+  for (machine::Booking& b : r.ledger.fleets[0].bookings) b.given = false;
+  r.ledger.fleets[0].bookings[2].nodes = 12;
+  r.serves[0].devices = r.serves[0].devices_there + 1;
+  EXPECT_TRUE(findings_by(r, "cluster.nodes").empty()) << "it says so itself";
+  r.serves[0].fleet = nullptr;
+  const Finding f = only_finding(r, "cluster.nodes");
+  EXPECT_THAT(numbers_in(f.what), testing::ElementsAre("134", "127", "120", "12", "2"));
+  EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0].count").line)
+      << "no booking has a number of its own";
+}
+
+// To a hundredth of a node, or to three digits below ten.
+TEST(RulesLedger, nodes_are_shown_to_a_hundredth) {
+  review::Review r = review::lab_review("superpod-h100");
+  auto& bookings = r.ledger.fleets[0].bookings;
+  bookings[0].nodes = 1234.5678;
+  bookings[1].nodes = 9.98765;
+  bookings[2].nodes = 10.001;
+  EXPECT_THAT(numbers_in(only_finding(r, "cluster.nodes").what),
+              testing::ElementsAre("1254.56", "127", "1234.57", "10", "9.99"));
+}
+
 // Sixteen replicas of four accelerators where eight do: 32 of 64 accelerators idle.
-TEST(BookRules, MoreReplicasThanAreNeeded) {
+TEST(RulesLedger, more_replicas_than_needed) {
   review::Review r = review::lab_review("inference-pod");
   review::ServeView& v = r.serves[0];
   v.replicas_needed = 8;
@@ -71,11 +94,7 @@ TEST(BookRules, MoreReplicasThanAreNeeded) {
   v.replicas = 16;
   v.devices = 64;
   const Finding f = only_finding(r, "serving.over-provision");
-  EXPECT_EQ(f.what, "'chat' runs 16 replicas where 8 do; 32 accelerators do nothing, " +
-                        show(320e3, figures::Unit::usd_per_year) + ".");
-  EXPECT_EQ(f.why,
-            "One replica serves 10.2 requests a second within the objective, 75.7 arrive at peak.");
-  EXPECT_EQ(f.fix, "Run fewer, and give the machines other work or do not buy them.");
+  EXPECT_THAT(numbers_in(f.what), testing::ElementsAre("16", "8", "32", "320"));
   EXPECT_EQ(edit_of(f), "workloads[0].serve.replicas = 8");
   v.replicas = 12.4;
   EXPECT_EQ(findings_by(r, "serving.over-provision").size(), 1U);
@@ -89,8 +108,45 @@ TEST(BookRules, MoreReplicasThanAreNeeded) {
   EXPECT_EQ(findings_by(r, "serving.over-provision").size(), 1U);
 }
 
-// A Poisson mean of 2 is above 6 for 0.0045 and above 5 for 0.0166 of the time: six stand by.
-TEST(BookRules, NodesThatAreNobodys) {
+TEST(RulesLedger, replicas_for_availability_are_not_too_many) {
+  review::Review r = review::lab_review("inference-pod");
+  review::ServeView& v = r.serves[0];
+  v.replicas_needed = 2;
+  v.capacity_per_replica = PerSecond(10);
+  v.peak = PerSecond(16);
+  const double enough = review::enough_replicas(v, *r.machine);
+  ASSERT_LE(enough, 4);
+  r.cost.annual = usd(640e3);
+  r.cost.accelerators = 64;
+  const Finding f = only_finding(r, "serving.over-provision");
+  expect_finding(r, f, "workloads[0].serve.replicas",
+                 "workloads[0].serve.replicas = " + significant(enough, 9));
+  const double spare = 64 - 4 * enough;  // accelerators, 10 kUSD per year each
+  EXPECT_EQ(numbers_in(f.what),
+            (std::vector<std::string>{"16", significant(enough, 4), significant(spare, 6),
+                                      significant(spare * 10, 3)}));
+  v.infeasible = "no";
+  EXPECT_TRUE(findings_by(r, "serving.over-provision").empty());
+  v.infeasible.clear();
+  design::Serve open = *v.serve;
+  open.replicas.reset();
+  v.serve = &open;
+  EXPECT_TRUE(findings_by(r, "serving.over-provision").empty()) << "as many as are needed";
+}
+
+TEST(RulesLedger, over_provisioned_zone_offers_no_edit) {
+  review::Review r = review::lab_review("chatbot-zones");
+  review::ServeView& v = r.serves[0];
+  v.replicas_needed = 1;
+  v.guests_asked = PerSecond();
+  v.peak = v.capacity_per_replica * 0.5;
+  const Finding f = only_finding(r, "serving.over-provision");
+  EXPECT_EQ(edit_of(f), "none");
+  EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.zones[0].replicas").line);
+}
+
+// A Poisson mean of 2 is above 6 for 0.0045 and above 5 for 0.0166 of the time: six spares.
+TEST(RulesLedger, idle_nodes_beyond_spares) {
   review::Review r = review::lab_review("superpod-h100");
   r.trains[0].failure.mean_in_repair = 2;
   machine::FleetBook& book = book_in(r);
@@ -103,35 +159,208 @@ TEST(BookRules, NodesThatAreNobodys) {
   const double idle = std::floor(127 - booked - 6 + 1e-9);
   ASSERT_EQ(all.size(), idle > 6.35 ? 1U : 0U) << booked;
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].what, significant(idle, 6) + " of 127 nodes of fleet 'train' are nobody's, " +
-                             show(8 * idle * 1000, figures::Unit::usd_per_year) + ".");
-  EXPECT_EQ(all[0].why.find("Its workloads hold " + significant(booked, 6) + ": "), 0U)
-      << all[0].why;
-  EXPECT_EQ(all[0].fix, "Buy fewer, count them as spares, or give them work.");
+  EXPECT_EQ(numbers_in(all[0].what).at(0), significant(idle, 6));
   hold(107 + idle - 6);
   EXPECT_TRUE(findings_by(r, "cluster.idle-nodes").empty()) << "one in twenty";
   hold(107 + idle - 7);
   EXPECT_EQ(findings_by(r, "cluster.idle-nodes").size(), 1U);
 }
 
-TEST(BookRules, TwoSchedulersOnOneFleet) {
+// A run of four of eight racks of 18 hosts and 72 accelerators; one rack more is a spare.
+review::Review racks_half_held(const char* spares) {
+  review::Review r = review::edited_review(
+      "superpod-gb200", {{"fleet[0].spares", spares}, {"workloads[0].train.nodes", "4"}});
+  r.trains.at(0).infeasible.clear();
+  r.ledger.fleets[0].bookings = {
+      {.workload = &r.design().workloads[0], .nodes = 4, .needed = 4, .given = true}};
+  r.cost.annual = usd(576e3);
+  r.cost.accelerators = 576;
+  return r;
+}
+
+// A Poisson mean of 20 is above 30 for 0.0135 and above 31 for 0.0081 of the time: 31 hosts are two
+// racks, one of which is a spare.
+TEST(RulesLedger, declared_spares_are_not_counted_twice) {
+  const auto said = [](const char* spares, double in_repair) {
+    review::Review r = racks_half_held(spares);
+    r.trains[0].failure.mean_in_repair = in_repair;
+    return numbers_in(only_finding(r, "cluster.idle-nodes").what);
+  };
+  // The idle nodes, all nodes, and what the idle ones cost per year.
+  const auto idle = [](int nodes) {
+    return std::vector<std::string>{std::to_string(nodes), "8", std::to_string(nodes * 72)};
+  };
+  EXPECT_EQ(said("0", 20), idle(2));
+  EXPECT_EQ(said("1", 20), idle(3));
+  EXPECT_EQ(said("2", 20), idle(4));
+  EXPECT_EQ(said("3", 20), idle(4)) << "a spare too many is idle as well";
+  EXPECT_EQ(said("0", 0), idle(4));
+  EXPECT_EQ(said("0", 0.01), idle(4)) << "a hundredth is above none for 0.00995 of the time";
+  EXPECT_EQ(said("0", 0.0101), idle(3)) << "for 0.01005: a host, which is a rack";
+}
+
+TEST(RulesLedger, infeasible_runs_need_no_spares) {
+  review::Review r = racks_half_held("0");
+  r.trains[0].failure.mean_in_repair = 20;
+  review::Review other = r;
+  other.trains[0].fleet = nullptr;
+  EXPECT_EQ(numbers_in(only_finding(other, "cluster.idle-nodes").what).at(0), "4");
+  other = r;
+  other.trains[0].infeasible = "no";
+  EXPECT_EQ(numbers_in(only_finding(other, "cluster.idle-nodes").what).at(0), "4");
+  expect_finding(r, only_finding(r, "cluster.idle-nodes"), "fleet[0].count");
+  r.cost.accelerators = 0;
+  EXPECT_EQ(numbers_in(only_finding(r, "cluster.idle-nodes").what).back(), "0") << "no money";
+}
+
+// A run that takes what there is, a fleet without bookings and machines that are given back by the
+// hour are other matters; a reservation is paid for.
+TEST(RulesLedger, idle_nodes_are_reported_only_where_they_cost) {
+  const auto count = [](const review::Review& r) {
+    return findings_by(r, "cluster.idle-nodes").size();
+  };
+  review::Review open = review::edited_review("superpod-gb200", {});
+  open.ledger.fleets[0].bookings = {
+      {.workload = &open.design().workloads[0], .nodes = 2, .needed = 2}};
+  EXPECT_EQ(count(open), 0U);
+  open.trains.at(0).fleet = nullptr;
+  EXPECT_EQ(count(open), 1U) << "a run elsewhere";
+  review::Review none = racks_half_held("0");
+  none.ledger.fleets[0].bookings.clear();
+  EXPECT_EQ(count(none), 0U);
+  const auto rented = [](const char* contract) {
+    review::Review r = review::hand_review(
+        "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 20, rent: { provider: "
+        "aws, contract: " +
+        std::string(contract) +
+        ", price: 2 USD/h } }]\nworkloads: [{ jobs: { name: j, nodes: 10, rate: 1 /h, "
+        "mean_duration: 1 h, sizes: [1] } }]\n");
+    return findings_by(r, "cluster.idle-nodes").size();
+  };
+  EXPECT_EQ(rented("on-demand"), 0U);
+  EXPECT_EQ(rented("spot"), 0U);
+  EXPECT_EQ(rented("reserved"), 1U);
+}
+
+// One of twenty is a spare; of nineteen it is more than that, and less than one is none.
+TEST(RulesLedger, up_to_one_idle_node_in_twenty) {
+  const auto count = [](int nodes, double held) {
+    review::Review r = review::hand_review(
+        "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: " +
+        std::to_string(nodes) +
+        " }]\nworkloads: [{ jobs: { name: j, nodes: 1, rate: 1 /h, mean_duration: 1 h, sizes: [1] "
+        "} }]\n");
+    r.ledger.fleets[0].bookings[0].nodes = held;
+    return findings_by(r, "cluster.idle-nodes").size();
+  };
+  EXPECT_EQ(count(20, 19), 0U);
+  EXPECT_EQ(count(19, 18), 1U);
+  EXPECT_EQ(count(4, 3.1), 0U) << "nine tenths of a node";
+  EXPECT_EQ(count(4, 3), 1U);
+}
+
+TEST(RulesLedger, services_and_jobs_under_two_schedulers) {
   review::Review r = review::edited_review("superpod-h100", {{"scheduler.kind", "both"}});
   for (machine::Booking& b : book_in(r).bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 2.5;
   }
-  expect_said(r, only_finding(r, "cluster.partitions"),
-              {.path = "fleet[0].partition",
-               .what = "Fleet 'train' belongs to Slurm and holds both services and jobs: 3 of its "
-                       "nodes are Kubernetes' and 124 Slurm's.",
-               .why = "Neither scheduler sees what the other has started on a node that both use.",
-               .fix = "Make two fleets of it: 3 nodes with `partition: kubernetes`, 124 with "
-                      "`partition: slurm`."});
+  expect_finding(r, only_finding(r, "cluster.partitions"), "fleet[0].partition");
   EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "cluster.partitions").empty());
   EXPECT_TRUE(findings_by(review::lab_review("small-lab"), "cluster.partitions").empty());
 }
 
+// 2.2 nodes of services are three; of a fleet of Kubernetes', which has more of them than nodes,
+// none is left.
+TEST(RulesLedger, split_of_a_fleet_between_two_schedulers) {
+  review::Review r = review::edited_review(
+      "superpod-h100", {{"scheduler.kind", "both"}, {"fleet[0].partition", "kubernetes"}});
+  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+    if (b.workload == &r.design().workloads[1]) b.nodes = 2.2;
+  }
+  EXPECT_THAT(numbers_in(only_finding(r, "cluster.partitions").what),
+              testing::ElementsAre("3", "124"));
+  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+    if (b.workload == &r.design().workloads[1]) b.nodes = 1500;
+  }
+  EXPECT_EQ(numbers_in(only_finding(r, "cluster.partitions").what).at(0), "1,500");
+  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+    if (b.workload == &r.design().workloads[1]) b.nodes = 0;
+  }
+  EXPECT_TRUE(findings_by(r, "cluster.partitions").empty()) << "no service";
+}
+
+TEST(RulesLedger, partition_too_small_for_its_workloads) {
+  design::Design d = review::lab_design("superpod-h100");
+  d.scheduler.partitions = {{.name = "wide", .nodes = 1100}, {.name = "rest", .nodes = 20}};
+  d.fleet[0].count = 1270;
+  for (design::Workload& w : d.workloads) w.terms.partition = "wide";
+  d.workloads[2].terms.partition = "rest";
+  review::Review r = review::run_stages(std::move(d), machine::known());
+  r.ledger.fleets[0].bookings = {
+      {.workload = &r.design().workloads[0], .nodes = 1150, .needed = 1, .given = true},
+      {.workload = &r.design().workloads[2], .nodes = 19.5, .needed = 1, .given = true}};
+  expect_finding(r, only_finding(r, "cluster.partition-nodes"), "scheduler.partitions[0].nodes",
+                 "scheduler.partitions[0].nodes = 1150");
+  r.ledger.fleets[0].bookings[1].nodes = 20.5;
+  const auto all = findings_by(r, "cluster.partition-nodes");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(edit_of(all[1]), "scheduler.partitions[1].nodes = 21");
+  r.ledger.fleets[0].bookings[0].nodes = 1249;  // and 20 are all but one
+  EXPECT_EQ(edits_by(r, "cluster.partition-nodes"),
+            (std::vector<std::string>{"scheduler.partitions[0].nodes = 1249",
+                                      "scheduler.partitions[1].nodes = 21"}));
+}
+
+// What is held by more than there is of a fleet is not a partition's concern.
+TEST(RulesLedger, partition_of_an_over_booked_fleet) {
+  design::Design d = review::lab_design("superpod-h100");
+  d.scheduler.partitions = {{.name = "p", .nodes = 100}};
+  for (design::Workload& w : d.workloads) w.terms.partition = "p";
+  review::Review r = review::run_stages(std::move(d), machine::known());
+  auto& bookings = r.ledger.fleets[0].bookings;
+  bookings = {{.workload = &r.design().workloads[0], .nodes = 110, .needed = 110, .given = true}};
+  EXPECT_THAT(numbers_in(only_finding(r, "cluster.partition-nodes").what),
+              testing::ElementsAre("100", "127", "110"));
+  bookings[0].nodes = 128;
+  EXPECT_TRUE(findings_by(r, "cluster.partition-nodes").empty());
+}
+
+// Of eight nodes, four are partition b's. What takes turns needs the widest of it.
+TEST(RulesLedger, partition_edit_needs_nodes_that_are_left) {
+  review::Pod pod;
+  design::Design d = pod.review().design();
+  d.scheduler.kind = design::SchedulerKind::slurm;
+  d.workloads.resize(1);
+  d.workloads.push_back(d.workloads.front());
+  d.workloads.push_back(d.workloads.front());
+  for (std::size_t i = 0; i < 3; ++i) {
+    d.workloads[i].terms.name = "w" + std::to_string(i);
+    d.workloads[i].terms.partition = "a";
+  }
+  const auto told = [&](int a, int b, std::vector<machine::Booking> bookings) {
+    d.scheduler.partitions = {{.name = "a", .nodes = a}, {.name = "b", .nodes = b}};
+    review::Review r = review::run_stages(d, machine::known());
+    for (std::size_t i = 0; i < bookings.size(); ++i) {
+      bookings[i].workload = &r.design().workloads[i];
+    }
+    r.ledger.fleets[0].bookings = bookings;
+    return finding_of(r, "cluster.partition-nodes");
+  };
+  const std::vector<machine::Booking> held = {
+      {.nodes = 1, .given = true}, {.nodes = 2, .share = 0.4}, {.nodes = 1.5, .share = 0.3}};
+  EXPECT_FALSE(told(3, 4, held)) << "one, and two or one and a half in turn";
+  const auto f = told(2, 4, held);
+  ASSERT_TRUE(f && f->edit);
+  EXPECT_EQ(f->edit->path, "scheduler.partitions[0].nodes");
+  EXPECT_EQ(f->edit->value, "3");
+  ASSERT_TRUE(told(2, 5, held)->edit) << "5 + 3 of 8";
+  const auto full = told(2, 6, held);
+  ASSERT_TRUE(full);
+  EXPECT_FALSE(full->edit) << "6 + 3 of 8";
+}
+
 // 63.5 of 127 nodes for all the time are half of the hours; of those 0.8 are used.
-TEST(BookRules, HoursThatAreDearerThanRented) {
+TEST(RulesLedger, owning_costs_more_than_renting) {
   review::Review r = review::lab_review("superpod-h100");
   machine::FleetBook& book = book_in(r);
   book.bookings.resize(1);
@@ -143,14 +372,7 @@ TEST(BookRules, HoursThatAreDearerThanRented) {
   r.cost.annual = usd(9e6);
   r.cost.market->median = usd_per_hour(2);
   const Finding f = only_finding(r, "cost.renting");
-  EXPECT_EQ(f.what,
-            "Of the hours that this design buys it uses 40 %; owning is cheaper than renting above "
-            "50 % at the earliest.");
-  EXPECT_EQ(f.why, "The hours that it uses cost " +
-                       show(2 * 8760 * 1016 * 0.4, figures::Unit::usd_per_year) +
-                       " on demand at list prices; owned they cost " +
-                       show(9e6, figures::Unit::usd_per_year) + ".");
-  EXPECT_EQ(f.fix, "Rent them, buy fewer machines, or share them with more work.");
+  EXPECT_THAT(numbers_in(f.what), testing::ElementsAre("40", "50"));
   EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0]").line);
   r.cost.break_even_earliest = 0.4 - 1e-9;
   EXPECT_TRUE(findings_by(r, "cost.renting").empty());
@@ -175,182 +397,83 @@ TEST(BookRules, HoursThatAreDearerThanRented) {
   EXPECT_TRUE(findings_by(other, "cost.renting").empty());
 }
 
-TEST(PolicyRules, WorkOutsideItsRegion) {
-  const review::Review r =
-      review::edited_review("superpod-h100", {{"workloads[0].train.residency", "deu"}});
-  const auto all = findings_by(r, "policy.residency");
-  ASSERT_EQ(all.size(), 3U);
-  expect_said(r, all[0],
-              {.path = "workloads[0].train.residency",
-               .what = "'pretrain' must stay in deu, but fleet 'train' stands in " +
-                       r.fleets()[0].region->id + ".",
-               .why = "A workload tagged with a region may not be placed outside it.",
-               .fix = "Run it on a fleet of that region, or change the residency tag."});
-  expect_said(r, all[1],
-              {.path = "workloads[0].train.residency",
-               .what = "'pretrain' must stay in deu, but it stores on tier 'cold' in " +
-                       r.fleets()[0].region->id + ".",
-               .why = "Data of a workload tagged with a region may not lie outside it.",
-               .fix = "Use a tier in that region, or change the residency tag."});
+// Half of ten nodes of accelerators; the hours of a hundred servers are no accelerators'.
+TEST(RulesLedger, use_counts_accelerator_hours_only) {
+  review::Review r = review::hand_review(
+      "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 10 }, { name: c, node: "
+      "cpu-2s-server, count: 100 }]\nworkloads: [{ jobs: { name: j, fleet: f, nodes: 5, rate: 1 "
+      "/h, "
+      "mean_duration: 1 h, sizes: [1] } }]\n");
+  ASSERT_TRUE(r.cost.owned && r.cost.market && !r.cost.in_nodes);
+  r.cost.utilisation = 1;
+  r.cost.break_even_earliest = 0.9;
+  r.ledger.fleets[0].bookings[0].share = 1;
+  EXPECT_THAT(numbers_in(only_finding(r, "cost.renting").what), testing::ElementsAre("50", "90"));
+  r.ledger.fleets[0].bookings[0].share = 0.5;
+  EXPECT_EQ(numbers_in(only_finding(r, "cost.renting").what).at(0), "25");
 }
 
-// The hot tier lies in America: the cold one inside takes its place wherever it is named.
-TEST(PolicyRules, DataOutsideItsRegion) {
-  const auto edits = [](const review::Review& r) {
-    std::vector<std::string> all;
-    for (const Finding& f : findings_by(r, "policy.residency")) all.push_back(edit_of(f));
-    return all;
-  };
-  const review::Review data =
-      review::edited_review("medical-imaging", {{"storage[0].region", "usa"}});
-  EXPECT_EQ(edits(data), std::vector<std::string>{"workloads[0].train.dataset.tier = cold"});
-  const review::Review saves = review::edited_review(
-      "medical-imaging",
-      {{"storage[0].region", "usa"}, {"workloads[0].train.dataset.tier", "cold"}});
-  EXPECT_EQ(edits(saves), std::vector<std::string>{"workloads[0].train.checkpoint.to = [cold]"});
-  // With no other tier inside, the tier itself moves to where the run is.
-  const review::Review alone =
-      review::edited_review("medical-imaging", {{"storage[0].region", "usa"},
-                                                {"storage[1].region", "usa"},
-                                                {"storage[2].region", "usa"},
-                                                {"storage[3].region", "usa"},
-                                                {"workloads[0].train.checkpoint", ""}});
-  EXPECT_EQ(edits(alone),
-            std::vector<std::string>{"storage[0].region = " + alone.fleets()[0].region->id});
+// Half of the nodes, half of the time: a quarter of the hours.
+TEST(RulesLedger, renting_at_exactly_break_even) {
+  review::Review r = review::lab_review("superpod-h100");
+  r.ledger.fleets[0].bookings = {
+      {.workload = &r.design().workloads[0], .nodes = 63.5, .needed = 63.5}};
+  r.cost.utilisation = 0.5;
+  r.cost.break_even_earliest = 0.25;
+  EXPECT_TRUE(findings_by(r, "cost.renting").empty());
+  r.cost.break_even_earliest = 0.2501;
+  EXPECT_EQ(findings_by(r, "cost.renting").size(), 1U);
 }
 
-TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
-  const review::Review r =
-      review::edited_review("chatbot-zones", {{"workloads[0].serve.zones[0].residency", "eu"},
-                                              {"workloads[0].serve.zones[0].failover", ""}});
-  const Finding f = only_finding(r, "policy.residency");
-  const std::string edit = edit_of(f);
-  EXPECT_EQ(edit.find("workloads[0].serve.zones[0] = { site: europe, fleet: europe"), 0U) << edit;
-  EXPECT_EQ(f.what, "'chatbot' must stay in eu, but fleet 'us-east' stands in " +
-                        r.fleets()[0].region->id + ".");
+const Finding* finding_named(const std::vector<Finding>& all, std::string_view rule) {
+  const auto at = std::ranges::find(all, rule, &Finding::rule);
+  return at == all.end() ? nullptr : &*at;
 }
 
-TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
-  const review::Review r = review::edited_review(
-      "chatbot-zones", {{"workloads[0].serve.zones[0].failover", "[us-west, europe]"}});
-  const Finding f = only_finding(r, "policy.residency");
-  EXPECT_EQ(f.what, "'chatbot in us-east' must stay in usa, but would go to europe.");
-  EXPECT_EQ(f.why,
-            "Requests are data; none is sent outside, so that a lost site leaves its users alone.");
-  EXPECT_EQ(f.fix, "Name sites inside, or none.");
-  const std::string edit = edit_of(f);
-  EXPECT_NE(edit.find("failover: [us-west]"), std::string::npos) << edit;
-  EXPECT_EQ(f.place.line, place_of(r.design(), "workloads[0].serve.zones[0].failover").line);
-  EXPECT_TRUE(findings_by(review::lab_review("chatbot-zones"), "policy.residency").empty());
+// 16 nodes of training and a service without a number, on a fleet of `count`.
+design::Design train_and_serve(int count) {
+  design::Design d = review::lab_design("superpod-h100");
+  d.fleet[0].count = count;
+  d.goals.clear();
+  d.workloads.resize(2);
+  d.workloads[0].terms.nodes = 16;
+  auto& train = std::get<design::Train>(d.workloads[0].task);
+  train.layout.reset();
+  train.batch = 512;
+  d.workloads[1].terms.nodes.reset();
+  auto& serve = std::get<design::Serve>(d.workloads[1].task);
+  serve.replicas = 3;
+  serve.tp = 8;  // a node each
+  return d;
 }
 
-TEST(PolicyRules, PartsThatNeedALicence) {
-  const review::Review r = review::edited_review("superpod-h100", {{"site.region", "chn"}});
-  const Finding f = only_finding(r, "policy.export-control");
-  EXPECT_EQ(
-      f.what.find(r.fleets()[0].accelerator()->name + " may need an export licence for chn ("), 0U)
-      << f.what;
-  EXPECT_TRUE(f.why.ends_with("; ask counsel before ordering.")) << f.why;
-  EXPECT_EQ(f.fix, "Choose a part that is not listed for this country, or plan for the licence.");
-  EXPECT_EQ(f.place.line, place_of(r.design(), "fleet[0].node").line);
-  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "policy.export-control").empty());
+TEST(RulesLedger, service_without_a_number_is_booked_beside_the_run) {
+  for (const int count : {16, 17, 18}) {
+    const review::Review r = review::run_stages(train_and_serve(count), machine::known());
+    const machine::FleetBook& book = r.book_of(r.fleets()[0]);
+    EXPECT_DOUBLE_EQ(book.booked(), 19) << "16 + 3 x 8 / 8";
+    const auto findings = check_rules(r);
+    const Finding* f = finding_named(findings, "cluster.nodes");
+    ASSERT_NE(f, nullptr) << count;
+    EXPECT_EQ(f->severity, Severity::error);
+    EXPECT_EQ(f->edit->path, "fleet[0].count");
+    EXPECT_EQ(f->edit->value, "19");
+  }
+  const review::Review enough = review::run_stages(train_and_serve(19), machine::known());
+  EXPECT_EQ(finding_named(check_rules(enough), "cluster.nodes"), nullptr);
 }
 
-TEST(PolicyRules, CallsOutOfAnAirGap) {
-  const std::string why =
-      "An air-gapped site reaches nothing outside: the call fails on the first day.";
-  const review::Review calls = review::edited_review(
-      "superpod-h100", {{"site.air_gapped", "true"}, {"workloads[0].train.external", "[a, b]"}});
-  const std::string site = calls.sites[0].site->name;
-  expect_said(calls, only_finding(calls, "policy.air-gap"),
-              {.path = "workloads[0].train.external",
-               .what = "'pretrain' runs on air-gapped site '" + site + "' but calls a, b.",
-               .why = why,
-               .fix = "Mirror it inside the site, then take it off `external`; or drop air_gapped.",
-               .edit = "workloads[0].train.external = "});
-  const review::Review cloud = review::edited_review(
-      "superpod-h100", {{"site.air_gapped", "true"}, {"storage[0].provider", "aws"}});
-  const auto all = findings_by(cloud, "policy.air-gap");
-  ASSERT_GE(all.size(), 1U);
-  EXPECT_EQ(all[0].what,
-            "'pretrain' runs on air-gapped site '" + site + "' but uses tier 'hot' at aws.");
-  EXPECT_EQ(all[0].why, why);
-  EXPECT_EQ(all[0].fix, "Use a tier of the site, or drop air_gapped.");
-  EXPECT_EQ(edit_of(all[0]), "workloads[0].train.dataset.tier = cold");
-  const review::Review stage = review::edited_review(
-      "superpod-h100",
-      {{"site.air_gapped", "true"},
-       {"pipeline", "{ stages: [{ stage: ingest, to: hot, size: 10 TB, rate: 100 Gb/s }] }"}});
-  const Finding f = only_finding(stage, "policy.air-gap");
-  EXPECT_EQ(f.what.find("Stage '"), 0U);
-  EXPECT_TRUE(f.what.ends_with("' takes in data from outside to air-gapped site '" + site + "'."));
-  EXPECT_EQ(f.fix,
-            "Carry the data in by hand and begin with a copy between tiers; or drop air_gapped.");
-  EXPECT_TRUE(findings_by(review::edited_review("superpod-h100", {{"site.air_gapped", "true"}}),
-                          "policy.air-gap")
-                  .empty());
-}
-
-TEST(PolicyRules, EncryptionThatIsAskedForAndNotOffered) {
-  const review::Review rest = review::edited_review(
-      "superpod-h100",
-      {{"workloads[0].train.encrypt_at_rest", "true"}, {"storage[1].encrypted", "true"}});
-  expect_said(rest, only_finding(rest, "policy.encryption-at-rest"),
-              {.path = "workloads[0].train.encrypt_at_rest",
-               .what = "'pretrain' asks for encryption at rest; tier 'hot' does not offer it.",
-               .why = "Data would lie readable on drives that leave the hall when they fail.",
-               .fix = "Set encrypted: true on tier 'hot', or encryption_at_rest on the site.",
-               .edit = "storage[0].encrypted = true"});
-  const review::Review offered = review::edited_review(
-      "superpod-h100",
-      {{"workloads[0].train.encrypt_at_rest", "true"}, {"site.encryption_at_rest", "true"}});
-  EXPECT_TRUE(findings_by(offered, "policy.encryption-at-rest").empty());
-  const review::Review way =
-      review::edited_review("superpod-h100", {{"workloads[0].train.encrypt_in_transit", "true"}});
-  expect_said(
-      way, only_finding(way, "policy.encryption-in-transit"),
-      {.path = "workloads[0].train.encrypt_in_transit",
-       .what = "'pretrain' asks for encryption in transit; neither site '" +
-               way.sites[0].site->name + "' nor its networks offer it.",
-       .why = "Traffic between nodes and storage would cross the fabric in the clear.",
-       .fix = "Set encryption_in_transit on the site, or encrypted: true on the compute and "
-              "storage networks.",
-       .edit = "site.encryption_in_transit = true"});
-  const auto with = [](std::vector<design_text::Change> more) {
-    more.push_back({"workloads[0].train.encrypt_in_transit", "true"});
-    return findings_by(review::edited_review("superpod-h100", more), "policy.encryption-in-transit")
-        .size();
-  };
-  EXPECT_EQ(with({{"site.encryption_in_transit", "true"}}), 0U);
-  EXPECT_EQ(with({{"fabric.compute.encrypted", "true"}}), 1U) << "both networks";
-  EXPECT_EQ(with({{"fabric.compute.encrypted", "true"}, {"fabric.storage.encrypted", "true"}}), 0U);
-}
-
-TEST(PolicyRules, TenantsAndEngines) {
-  const review::Review tenant =
-      review::edited_review("superpod-h100", {{"workloads[0].train.isolate_tenant", "true"}});
-  expect_said(tenant, only_finding(tenant, "policy.tenant-isolation"),
-              {.path = "workloads[0].train.isolate_tenant",
-               .what = "'pretrain' must be kept apart from other tenants; site '" +
-                       tenant.sites[0].site->name + "' does not segment them.",
-               .why = "Without partition keys or tenant networks one tenant's nodes can reach "
-                      "another's.",
-               .fix = "Set tenant_isolation on the site, or give the workload a site of its own.",
-               .edit = "site.tenant_isolation = true"});
-  EXPECT_TRUE(findings_by(review::lab_review("fraud-cpu"), "policy.tenant-isolation").empty());
-  const review::Review engine =
-      review::edited_review("superpod-h100", {{"workloads[1].serve.engine", "tgi"}});
-  const catalog::ServingEngine& tgi = *engine.catalog().engine("tgi");
-  const std::string next = tgi.replaced_by.empty() ? "vllm" : tgi.replaced_by;
-  expect_said(
-      engine, only_finding(engine, "serving.engine-retired"),
-      {.path = "workloads[1].serve.engine",
-       .what = tgi.name + " is " + std::string(to_text(tgi.status)) + " since " + tgi.status_since +
-               ".",
-       .why = "It gets no fixes and no support for new models (" + tgi.provenance.source + ").",
-       .fix = "Use " + next + ".",
-       .edit = "workloads[1].serve.engine = " + next});
-  EXPECT_TRUE(findings_by(review::lab_review("superpod-h100"), "serving.engine-retired").empty());
+TEST(RulesLedger, run_without_a_number_gives_way_to_the_service) {
+  design::Design d = train_and_serve(19);
+  d.workloads[0].terms.nodes.reset();
+  std::get<design::Train>(d.workloads[0].task).batch = 19 * 8;
+  const review::Review r = review::run_stages(d, machine::known());
+  EXPECT_DOUBLE_EQ(r.book_of(r.fleets()[0]).booked(), 19 + 3);
+  const auto findings = check_rules(r);
+  const Finding* f = finding_named(findings, "cluster.nodes");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->edit->path, "workloads[0].train.nodes");
+  EXPECT_EQ(f->edit->value, "16");
 }
 
 }  // namespace

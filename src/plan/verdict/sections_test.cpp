@@ -1,5 +1,6 @@
-// Figures that only special designs have, by hand: pauses, lines between sites, plants, stages,
-// retrieval, cascades, tiers by the terabyte, work done again.
+// Figures of whole designs, by hand: networks, lines, plants, stages, retrieval, cascades, tiers.
+#include "plan/verdict/sections.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,17 +46,12 @@ const std::string kTier =
     "storage: [{ name: hot, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
     "devices_per_server: 8, read: 40 GB/s, write: 20 GB/s, capacity: 200 TB }]\n";
 
-std::string service(const std::string& name, const std::string& rest) {
-  return "  - serve: { name: " + name + ", model: llama-3-8b, tp: 1, " + rest + " }\n";
-}
-const std::string kLengths = "input_tokens: 800, output_tokens: 100";
-
 void expect_spread(const Estimate& e, double below, double above) {
   EXPECT_NEAR(e.low / e.value, 1 - below, 1e-9);
   EXPECT_NEAR(e.high / e.value, 1 + above, 1e-9);
 }
 
-TEST(Sections, AHashedPermutationPilesUp) {
+TEST(Sections, hashed_permutation_overloads_a_link) {
   const auto net = [](const std::string& rest) {
     return told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 64 }]\n" +
                 "fabric: { compute: { topology: fat-tree, switch: qm9700, " + rest + " } }\n");
@@ -71,7 +67,7 @@ TEST(Sections, AHashedPermutationPilesUp) {
 }
 
 // Seven of eight senders' 50 GB/s are too much for a port; each of eight has 900 kB before Xoff.
-TEST(Sections, PausesComeAfterWhatTheBuffersTake) {
+TEST(Sections, pauses_begin_when_buffers_reach_xoff) {
   const auto with = [](const std::string& roce) {
     return told(kSite + kPod +
                 "fabric: { compute: { topology: fat-tree, switch: sn5600, protocol: roce, "
@@ -90,7 +86,7 @@ TEST(Sections, PausesComeAfterWhatTheBuffersTake) {
   EXPECT_FALSE(with("dedicated_queue: true").has(Layer::fabric, "pause_after"));
 }
 
-TEST(Sections, ThreeTiersHaveCores) {
+TEST(Sections, three_tiers_have_core_switches) {
   const Told t = told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 512 }]\n" + kNet);
   const fabric::Topology& n = *t.review.networks().compute.topology;
   EXPECT_EQ(t.at(Layer::fabric, "core_switches", "compute network"), n.cores);
@@ -100,14 +96,14 @@ TEST(Sections, ThreeTiersHaveCores) {
 
 // 64 accelerators of 8 hosts: each of eight NICs carries an eighth of twice the bytes, less a
 // rank's.
-TEST(Sections, AnAllReduceIsNoFasterThanItsWires) {
+TEST(Sections, all_reduce_is_no_faster_than_its_nics) {
   const double t = told(kSite + kPod + kNet).at(Layer::fabric, "all_reduce_1gib");
   const double by_nic = 2 * 7.0 / 8 / 8 * 1073741824 / 50e9;
   EXPECT_GT(t, by_nic);
   EXPECT_LT(t, 2 * by_nic);
 }
 
-TEST(Sections, ALineIsAsItIsRented) {
+TEST(Sections, line_between_sites) {
   const Told t = told(
       "sites: [{ name: here, region: usa }, { name: there, region: usa }]\n"
       "fleet:\n  - { name: f, node: dgx-h100, count: 2, site: here }\n"
@@ -125,7 +121,7 @@ TEST(Sections, ALineIsAsItIsRented) {
   expect_spread(t.of(Layer::fabric, "weights_across"), 0, 0.5);
 }
 
-TEST(Sections, APlantHasUnitsForItsHeat) {
+TEST(Sections, plant_has_units_for_its_heat) {
   const Told t = told(
       "site: { region: usa, cooling: direct-to-chip-1p, rack: 60 kW, cooling_unit: 30 kW, "
       "cooling_spares: 2, cooling_unit_mtbf: 1 y }\n" +
@@ -141,7 +137,7 @@ TEST(Sections, APlantHasUnitsForItsHeat) {
   EXPECT_NEAR(t.at(Layer::facility, "cooling_short") / poisson_above(2, out), 1, 0.01);
 }
 
-TEST(Sections, APowerUnitCarriesItsRacks) {
+TEST(Sections, power_unit_carries_its_racks) {
   const Told t = told(
       "site: { region: usa, rack: 44 kW }\n"
       "fleet: [{ name: f, node: dgx-h100, count: 8, nodes_per_rack: 2, pdu_rating: "
@@ -152,8 +148,13 @@ TEST(Sections, APowerUnitCarriesItsRacks) {
   EXPECT_NEAR(t.at(Layer::facility, "pdu_load_f"), 3 * rack / 100e3, 1e-12);
 }
 
+std::string told_service(const std::string& name, const std::string& rest) {
+  return "  - serve: { name: " + name + ", model: llama-3-8b, tp: 1, " + rest + " }\n";
+}
+const std::string kLengths = "input_tokens: 800, output_tokens: 100";
+
 // A terabyte at 1 GB/s, then ten gigabytes at the tier's own rate, a cycle each day.
-TEST(Sections, StagesFollowOneAnother) {
+TEST(Sections, stages_follow_one_another) {
   const Told t =
       told(kSite + kPod + kNet +
            "storage:\n"
@@ -166,7 +167,7 @@ TEST(Sections, StagesFollowOneAnother) {
            "    - { stage: archive, name: out, from: hot, to: slow, size: 100 GB }\n"
            "    - { stage: serve, name: up, workload: s }\n"
            "workloads:\n" +
-           service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
+           told_service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
   const std::string in = "pipeline: in", out = "pipeline: out";
   EXPECT_EQ(t.at(Layer::cluster, "stage_start", in), 0);
   EXPECT_NEAR(t.at(Layer::cluster, "stage_time", in), 1000, 0.1);
@@ -187,12 +188,12 @@ TEST(Sections, StagesFollowOneAnother) {
   EXPECT_NEAR(fresh.high, 86400 + 1.4 * lead, 1e-6);
 }
 
-TEST(Sections, AnIndexIsReadBeforeThePrompt) {
+TEST(Sections, index_is_read_before_the_prompt) {
   const Told t = told(kSite + kPod + kNet + kTier + "workloads:\n" +
-                      service("s",
-                              "replicas: 4, retrieval: { tier: hot, index: 2 TB, reads: 40, "
-                              "hops: 4 }, arrivals: { rate: 8 /s, peak: 3, " +
-                                  kLengths + " }"));
+                      told_service("s",
+                                   "replicas: 4, retrieval: { tier: hot, index: 2 TB, reads: 40, "
+                                   "hops: 4 }, arrivals: { rate: 8 /s, peak: 3, " +
+                                       kLengths + " }"));
   const review::ServeView& v = t.review.serves.front();
   EXPECT_EQ(t.at(Layer::serving, "retrieval"), v.request.before.base());
   expect_spread(t.of(Layer::serving, "retrieval"), 0.4, 0.6);
@@ -202,11 +203,11 @@ TEST(Sections, AnIndexIsReadBeforeThePrompt) {
       << "a request reads 40 in all its hops";
 }
 
-TEST(Sections, ACascadeCostsWhatEachAnswerTakes) {
+TEST(Sections, cascade_costs_what_each_answer_takes) {
   const Told t = told(
       kSite + kPod + kNet + "workloads:\n" +
-      service("small", "replicas: 4, quality: 0.7, arrivals: { rate: 20 /s, " + kLengths +
-                           " }, escalate: { service: large, share: 0.25 }") +
+      told_service("small", "replicas: 4, quality: 0.7, arrivals: { rate: 20 /s, " + kLengths +
+                                " }, escalate: { service: large, share: 0.25 }") +
       "  - serve: { name: large, model: llama-3-70b, tp: 4, replicas: 2, quality: 0.9, arrivals: { "
       "rate: 0 /s, " +
       kLengths + " } }\n");
@@ -221,7 +222,7 @@ TEST(Sections, ACascadeCostsWhatEachAnswerTakes) {
   expect_spread(t.of(Layer::serving, "usd_per_kanswer", "small"), 0.35, 0.45);
 }
 
-TEST(Sections, ATierByTheTerabyte) {
+TEST(Sections, tier_per_terabyte) {
   const Told t = told(kSite + kPod + kNet + kTier);
   const machine::Tier& tier = t.review.tiers().front();
   EXPECT_EQ(t.at(Layer::storage, "read"), 40e9);
@@ -242,7 +243,7 @@ TEST(Sections, ATierByTheTerabyte) {
 }
 
 // Ten nodes of eight are wanted: two are missing, and none is idle.
-TEST(Sections, WhatIsMissingIsCounted) {
+TEST(Sections, missing_nodes_are_counted) {
   const auto fleet = [](int nodes) {
     return told(kSite + kPod + kNet +
                 "workloads: [{ train: { model: llama-3-8b, tokens: 1B, batch: " +
@@ -256,11 +257,12 @@ TEST(Sections, WhatIsMissingIsCounted) {
   EXPECT_FALSE(under.has(Layer::cluster, "over_booked"));
 }
 
-// An H100 has seven compute slices; two of three leave one that nobody asks for.
-TEST(Sections, SlicesThatNobodyCanUse) {
-  const Told t = told(
-      kSite + "fleet: [{ name: f, node: dgx-h100, count: 1, mig: { 3g.40gb: 2 } }]\n" + kNet +
-      "workloads:\n" + service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
+// An H100 has seven compute slices; two of three leave one that no profile uses.
+TEST(Sections, stranded_slices) {
+  const Told t =
+      told(kSite + "fleet: [{ name: f, node: dgx-h100, count: 1, mig: { 3g.40gb: 2 } }]\n" + kNet +
+           "workloads:\n" +
+           told_service("s", "replicas: 4, arrivals: { rate: 1 /s, " + kLengths + " }"));
   EXPECT_NEAR(t.at(Layer::cluster, "stranded"), 1.0 / 7, 1e-9);
 }
 
