@@ -1,7 +1,7 @@
 // Answers that were wrong once, each with the right figure and why.
 //
 // What a single room can hold is tested there (verdict/ledger_view_test.cpp,
-// machine/machine_test.cpp, fabric/what_if_test.cpp, tests/broken_rules.txt); here stand those that
+// machine/machine_test.cpp, fabric/what_if_test.cpp, tests/golden/rules/); here stand those that
 // need a whole review.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
