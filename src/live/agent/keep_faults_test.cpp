@@ -48,7 +48,7 @@ TEST(KeepFolderFaults, of_files_that_cannot_be_written) {
   ASSERT_TRUE(put(*store, "file", "x"));
   ASSERT_TRUE(put(*store, "folder/below", "x"));
   EXPECT_EQ(fault_of(put(*store, "file/a", "y")), at + "file: it is no folder, or a symbolic link");
-  EXPECT_EQ(fault_of(put(*store, "folder", "y")), at + "folder: rename: Is a directory");
+  EXPECT_EQ(fault_of(put(*store, "folder", "y")), at + "folder: write: Is a directory");
   EXPECT_EQ(fault_of(store->write("s-1", "a", 9, net::source_of("short"))),
             at + "a: its source ended early");
   folder.write("run/s-1/folder/x", "x");
