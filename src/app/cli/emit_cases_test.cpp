@@ -8,14 +8,25 @@
 #include <filesystem>
 #include <map>
 
-#include "app/cli/emit_folder.h"
-#include "app/cli/emit_plan.h"
 #include "app/cli/spoken_fixture.h"
 #include "core/base/digest.h"
 #include "live/agent/test_folder.h"
+#include "output/emit/emit_folder.h"
+#include "output/emit/emit_plan.h"
 
 namespace orrery::cli {
 namespace {
+
+using emit::Change;
+using emit::ChangeKind;
+using emit::diff_of;
+using emit::EmitFolder;
+using emit::EmitPlan;
+using emit::FileOnDisk;
+using emit::is_conflict;
+using emit::keeping_conflicts;
+using emit::manifest_between;
+using emit::plan_emit;
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;

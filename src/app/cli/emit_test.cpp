@@ -8,19 +8,27 @@
 #include <sstream>
 
 #include "app/cli/answer_fixture.h"
-#include "app/cli/emit_diff.h"
-#include "app/cli/emit_folder.h"
-#include "app/cli/emit_plan.h"
 #include "app/cli/verb.h"
 #include "core/base/digest.h"
 #include "core/base/text.h"
 #include "live/agent/test_folder.h"
+#include "output/emit/emit_folder.h"
+#include "output/emit/emit_plan.h"
+#include "output/emit/unified_diff.h"
 
 namespace orrery::cli {
 
 Verb emit_verb();
 
 namespace {
+
+using emit::Change;
+using emit::ChangeKind;
+using emit::EmitFolder;
+using emit::FileOnDisk;
+using emit::manifest_between;
+using emit::plan_emit;
+using emit::unified_diff;
 
 namespace fs = std::filesystem;
 using testing::AllOf;

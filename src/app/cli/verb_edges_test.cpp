@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
-#include "app/cli/emit_diff.h"
 #include "app/cli/spoken_fixture.h"
+#include "output/emit/unified_diff.h"
 
 namespace orrery::cli {
 namespace {
+
+using emit::unified_diff;
 
 using testing::EndsWith;
 using testing::HasSubstr;

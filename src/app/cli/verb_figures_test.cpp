@@ -7,16 +7,23 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/emit_folder.h"
-#include "app/cli/emit_plan.h"
 #include "app/cli/keep_words.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/store_design.h"
 #include "core/base/digest.h"
 #include "live/agent/test_folder.h"
+#include "output/emit/emit_folder.h"
+#include "output/emit/emit_plan.h"
 
 namespace orrery::cli {
 namespace {
+
+using emit::ChangeKind;
+using emit::EmitFolder;
+using emit::EmitPlan;
+using emit::FileOnDisk;
+using emit::keeping_conflicts;
+using emit::plan_emit;
 
 using testing::AllOf;
 using testing::ElementsAre;

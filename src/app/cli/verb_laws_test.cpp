@@ -8,8 +8,6 @@
 #include <sstream>
 
 #include "app/cli/answer_fixture.h"
-#include "app/cli/emit_diff.h"
-#include "app/cli/emit_folder.h"
 #include "app/cli/keep_words.h"
 #include "app/cli/verb.h"
 #include "core/catalog/embedded.h"
@@ -17,10 +15,16 @@
 #include "model/design_text/edit.h"
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
+#include "output/emit/emit_folder.h"
+#include "output/emit/emit_plan.h"
+#include "output/emit/unified_diff.h"
 #include "study/calc/calculators.h"
 
 namespace orrery::cli {
 namespace {
+
+using emit::EmitFolder;
+using emit::unified_diff;
 
 using testing::HasSubstr;
 using testing::Not;
