@@ -151,7 +151,7 @@ TEST(KeptCounts, a_page_of_one_request_is_whole) {
     buckets += "orrery_http_request_seconds_bucket{route=\"/a\",le=\"" + text + "\"} " +
                (text == "0.001" || text == "0.0025" ? "0" : "1") + "\n";
   }
-  EXPECT_EQ(metrics.text({{.name = "g", .labels = "", .value = 2.5, .help = "A gauge."}}),
+  EXPECT_EQ(metrics.text({{.name = "g", .labels = {}, .value = 2.5, .help = "A gauge."}}),
             "# HELP orrery_http_requests_total Requests answered.\n"
             "# TYPE orrery_http_requests_total counter\n"
             "orrery_http_requests_total{route=\"/a\",method=\"other\",status=\"200\"} 1\n"
