@@ -172,7 +172,7 @@ TEST(VerbOptions, of_probes_and_servers) {
        {"exporter",
         "DESIGN REQUIRED; --port N=9817; --slurm; --slurm-conf FILE; "
         "--node-files DIR; --probe FILE ...; --once"},
-       {"serve", "DESIGN; --port N=8117; --state FILE; --store URL"},
+       {"serve", "DESIGN; --port N=8117; --state FILE; --calibration FILE ...; --store URL"},
        {"store",
         "FOLDER ...; --port N=8118; --tier TIER ...; --metadata URL; --lifecycle-day TIME=24h; "
         "--keep TIER,WORDS ...; --promote TIME; --tenants FILE; --key-file FILE; "
