@@ -1,7 +1,7 @@
 // Answers that were wrong once, each with the right figure and why.
 //
 // What a single room can hold is tested there (plan/review/ledger_view_test.cpp,
-// model/machine/machine_test.cpp, tests/broken_rules.txt). These need a whole review.
+// model/machine/machine_test.cpp, tests/golden/rules/). These need a whole review.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,17 @@
 // Every rule can fire, and what it finds offers the change that cures it.
 //
-// tests/broken_rules.txt breaks each rule in a template that passes, that rule and no other;
-// applied to the author's own text, the edits of the findings lead back. A finding without an edit
-// gives its reason there. Beyond those designs, pranks on every template are mended edit by edit.
+// tests/golden/rules/RULE.golden breaks the rule in templates that pass, that rule and no other,
+// and holds what its findings say, word for word: no other test does. A file is cases:
+//
+//   template: superpod-h100
+//   workloads[0].train.batch = 1        edits, `path = value`; an empty value takes the key away
+//   ! reason                            if the finding offers no edit
+//   ----
+//   error at `train:`                   the findings, each with the line that it points at
+//   what: ...
+//
+// Applied to the author's own text, the edits of the findings lead back. Beyond those designs,
+// pranks on every template are mended edit by edit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +24,7 @@
 #include <sstream>
 
 #include "core/base/text.h"
+#include "golden_file.h"
 #include "model/design_text/edit.h"
 #include "model/design_text/read_design.h"
 #include "model/design_text/templates.h"
@@ -109,32 +119,102 @@ struct Mutation {
   std::vector<Change> edits;
 };
 
-// A line at the margin opens a mutation, indented ones are its edits, `!` gives a reason.
-std::vector<Mutation> read_mutations() {
-  std::vector<Mutation> all;
-  std::istringstream lines(read_file("tests/broken_rules.txt"));
+std::filesystem::path rules_folder() { return golden_folder() / "rules"; }
+
+// The cases of one rule's golden file; what stands below `----` is not read.
+std::vector<Mutation> read_mutations(const std::filesystem::path& file) {
+  std::vector<Mutation> cases;
+  std::istringstream lines(golden_text(file));
+  bool is_input = false;
   for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line.starts_with('#')) continue;
-    if (line.starts_with("  ! ")) {
-      all.back().no_edit = line.substr(4);
-    } else if (line.starts_with("  ")) {
+    constexpr std::string_view kTemplate = "template: ";
+    if (line.starts_with(kTemplate)) {
+      is_input = true;
+      cases.push_back({file.stem().string(), line.substr(kTemplate.size()), {}, {}});
+    } else if (line == "----") {
+      is_input = false;
+    } else if (is_input && line.starts_with("  ! ")) {
+      cases.back().no_edit = line.substr(4);
+    } else if (is_input && line.starts_with("  ")) {
       const std::size_t equals = line.find(" =");
       const std::size_t value = std::min(line.size(), equals + 3);
-      all.back().edits.push_back({line.substr(2, equals - 2), line.substr(value)});
-    } else {
-      const std::size_t space = line.find(' ');
-      all.push_back({line.substr(0, space), line.substr(space + 1), {}, {}});
+      cases.back().edits.push_back({line.substr(2, equals - 2), line.substr(value)});
     }
+  }
+  return cases;
+}
+
+std::vector<Mutation> all_mutations() {
+  std::vector<Mutation> all;
+  for (const auto& file : golden_files(rules_folder())) {
+    for (Mutation& m : read_mutations(file)) all.push_back(std::move(m));
   }
   return all;
 }
 
-TEST(Fixes, every_rule_has_a_design_that_breaks_it) {
-  std::set<std::string> missing;
-  for (const rules::Rule& r : rules::all_rules()) missing.insert(r.id);
-  for (const Mutation& m : read_mutations()) missing.erase(m.rule);
-  EXPECT_EQ(missing, std::set<std::string>{});
+std::string line_of(const std::string& text, int number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int i = 0; i < number; ++i) std::getline(lines, line);
+  return std::string(trimmed(line));
 }
+
+// One case with what its rule finds now.
+std::string told(const Mutation& m) {
+  std::string out = "template: " + m.name + '\n';
+  for (const Change& e : m.edits) {
+    out += "  " + e.path + " =" + (e.value.empty() ? "" : " " + e.value) + '\n';
+  }
+  if (!m.no_edit.empty()) out += "  ! " + m.no_edit + '\n';
+  out += "----\n";
+  const std::string broken = all_edited(template_text(m.name), m.edits);
+  for (const rules::Finding& f : findings_of(broken)) {
+    if (f.rule != m.rule) continue;
+    out += std::string(word_of(f.severity)) + " at `" + line_of(broken, f.place.line) + "`\n";
+    out += "what: " + f.what + "\nwhy: " + f.why + "\nfix: " + f.fix + '\n';
+    if (f.edit) out += "edit: " + f.edit->path + " = " + f.edit->value + '\n';
+  }
+  return out;
+}
+
+TEST(Fixes, every_rule_has_a_golden_file_that_breaks_it) {
+  std::set<std::string> rules, files;
+  for (const rules::Rule& r : rules::all_rules()) rules.insert(r.id);
+  for (const auto& file : golden_files(rules_folder())) files.insert(file.stem().string());
+  EXPECT_EQ(files, rules);
+}
+
+TEST(Fixes, guide_counts_the_rules_and_has_a_row_for_each) {
+  const std::string page = read_file("docs/guide/rules.md");
+  const std::string count = std::to_string(rules::all_rules().size());
+  EXPECT_NE(page.find("The review checks " + count + " rules"), std::string::npos) << count;
+  for (const rules::Rule& r : rules::all_rules()) {
+    EXPECT_NE(page.find(r.id), std::string::npos) << r.id << " has no row";
+  }
+}
+
+class EveryRule : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryRule, finds_what_its_golden_file_says) {
+  const std::filesystem::path file = rules_folder() / (GetParam() + ".golden");
+  std::string now;
+  for (const Mutation& m : read_mutations(file)) now += (now.empty() ? "" : "\n") + told(m);
+  expect_golden(file, now);
+}
+
+std::vector<std::string> rule_ids() {
+  std::vector<std::string> ids;
+  for (const rules::Rule& r : rules::all_rules()) ids.emplace_back(r.id);
+  return ids;
+}
+
+std::string test_name(std::string name) {
+  std::ranges::replace_if(name, [](char c) { return c == '.' || c == '-'; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(rules, EveryRule, testing::ValuesIn(rule_ids()),
+                         [](const auto& one) { return test_name(one.param); });
 
 class EveryMutation : public testing::TestWithParam<Mutation> {};
 
@@ -153,9 +233,7 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   std::string cured = broken;
   for (const rules::Finding& f : findings) {
     if (f.rule != m.rule) continue;
-    EXPECT_FALSE(f.what.empty());
-    EXPECT_FALSE(f.why.empty());
-    EXPECT_FALSE(f.fix.empty());
+    EXPECT_FALSE(f.what.empty() || f.why.empty() || f.fix.empty()) << as_text(f);
     EXPECT_GT(f.place.line, 0) << "a finding points into the file";
     EXPECT_EQ(f.edit.has_value(), m.no_edit.empty() && !kNoEdit.contains(f.rule)) << as_text(f);
     if (f.edit) cured = edited(cured, {f.edit->path, f.edit->value});
@@ -167,14 +245,10 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   }
 }
 
-std::vector<Mutation> all_mutations() { return read_mutations(); }
-
 INSTANTIATE_TEST_SUITE_P(mutations, EveryMutation, testing::ValuesIn(all_mutations()),
                          [](const auto& one) {
-                           std::string name = one.param.rule + "_" + one.param.name;
-                           std::ranges::replace_if(
-                               name, [](char c) { return c == '.' || c == '-'; }, '_');
-                           return name + "_" + std::to_string(one.index);
+                           return test_name(one.param.rule + "_" + one.param.name + "_" +
+                                            std::to_string(one.index));
                          });
 
 TEST(Fixes, the_examples_findings_offer_edits) {
@@ -315,11 +389,7 @@ TEST_P(EveryTemplate, is_mended_after_any_prank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+                         [](const auto& one) { return test_name(one.param); });
 
 }  // namespace
 }  // namespace orrery

@@ -1,7 +1,8 @@
-// Runs every tests/golden/**.golden and compares what it prints, byte for byte.
+// Runs the commands of tests/golden/*.golden and compares what they print, byte for byte.
 //
-// A golden file is command lines, each with what it prints below it and its exit code when that is
-// not 0; lines that start with '#' before the first command say what is shown:
+// The files named templates_* are templates_test.cpp's, those of rules/ are fixes_test.cpp's.
+// A golden file of commands is command lines, each with what it prints below it and its exit code
+// when that is not 0; lines that start with '#' before the first command say what is shown:
 //
 //   # A misspelt verb.
 //   $ orrery plna x.yaml 2>&1
@@ -16,13 +17,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <vector>
+
+#include "golden_file.h"
 
 namespace orrery {
 namespace {
@@ -38,29 +38,18 @@ bool is_command(std::string_view line) {
                              [line](std::string_view prompt) { return line.starts_with(prompt); });
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 struct GoldenFile {
   fs::path path;
-  auto operator<=>(const GoldenFile&) const = default;
 };
 
 // ctest shows this as the name of the test.
-void PrintTo(const GoldenFile& file, std::ostream* out) {
-  const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "tests/golden";
-  *out << fs::relative(file.path, folder).replace_extension().generic_string();
-}
+void PrintTo(const GoldenFile& file, std::ostream* out) { *out << file.path.stem().string(); }
 
-std::vector<GoldenFile> golden_files() {
+std::vector<GoldenFile> command_files() {
   std::vector<GoldenFile> files;
-  const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "tests/golden";
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".golden") files.push_back({entry.path()});
+  for (const fs::path& path : golden_files(golden_folder())) {
+    if (!path.filename().string().starts_with("templates_")) files.push_back({path});
   }
-  std::ranges::sort(files);
   return files;
 }
 
@@ -101,17 +90,12 @@ std::string replayed(const std::string& golden) {
 class Golden : public testing::TestWithParam<GoldenFile> {};
 
 TEST_P(Golden, prints_what_it_printed) {
-  const std::string expected = read(GetParam().path);
-  ASSERT_NE(expected.find("\n$ "), std::string::npos) << "no command in " << GetParam().path;
-  const std::string actual = replayed(expected);
-  if (actual != expected && std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(GetParam().path, std::ios::binary) << actual;
-    return;
-  }
-  EXPECT_EQ(actual, expected) << "if the change is right: UPDATE_GOLDEN=1 ctest -R golden";
+  const std::string golden = golden_text(GetParam().path);
+  ASSERT_NE(golden.find("\n$ "), std::string::npos) << "no command in " << GetParam().path;
+  expect_golden(GetParam().path, replayed(golden));
 }
 
-INSTANTIATE_TEST_SUITE_P(files, Golden, testing::ValuesIn(golden_files()));
+INSTANTIATE_TEST_SUITE_P(files, Golden, testing::ValuesIn(command_files()));
 
 }  // namespace
 }  // namespace orrery

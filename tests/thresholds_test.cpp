@@ -1,7 +1,7 @@
 // Rules at their thresholds: one per cent on either side of the figure that a rule compares, read
 // from the review itself, the finding comes or stays away.
 //
-// Designs that break a rule by far stand in tests/broken_rules.txt; a comparison that is turned
+// Designs that break a rule by far stand in tests/golden/rules/; a comparison that is turned
 // round or off by a few per cent is found here.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

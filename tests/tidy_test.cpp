@@ -16,6 +16,7 @@
 
 #include "tidy/callers.h"
 #include "tidy/figure_rules.h"
+#include "tidy/mentions.h"
 #include "tidy/rules.h"
 
 namespace orrery::tidy {
@@ -201,6 +202,18 @@ TEST(Tidy, no_reminders_and_no_machine_paths) {
   EXPECT_EQ(complaints_of(all, check_words), "");
 }
 
+TEST(Tidy, headers_that_are_named_are_there) {
+  std::set<std::string> headers;
+  for (const Source& s : sources_below({"src", "tests", "bench"}, {".h"})) headers.insert(s.path);
+  headers.insert("src/app/cli/build_info.h");  // the build makes it
+  std::vector<Source> all = sources_below({"src", "tests", "bench", "docs"}, {".h", ".cpp", ".md"});
+  for (const char* name : {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}) {
+    all.push_back({name, read(kRoot / name)});
+  }
+  const auto check = [&](const Source& s) { return check_mentions(s, headers); };
+  EXPECT_EQ(complaints_of(all, check), "");
+}
+
 TEST(Tidy, every_layer_has_its_page) {
   for (const char* layer : {"compute", "fabric", "storage", "training", "serving", "cluster",
                             "failure", "facility", "cost"}) {
@@ -210,6 +223,21 @@ TEST(Tidy, every_layer_has_its_page) {
 }
 
 // Each rule can fail.
+
+TEST(TidyRule, a_header_that_is_gone_is_seen_in_comments_and_pages) {
+  const std::set<std::string> headers = {"src/layers/cluster/queue.h"};
+  const std::string good =
+      "// as cluster/queue.h and queue.h have it; <sysexits.h> too\nf(\"a.h\");\n";
+  EXPECT_EQ(to_text(check_mentions({"src/a/b.cpp", good}, headers)), "");
+  EXPECT_EQ(check_mentions({"src/a/b.cpp",
+                            "int a;\n// see twin/qu"
+                            "eue.h\n"},
+                           headers)
+                .at(0)
+                .line,
+            2);
+  EXPECT_EQ(check_mentions({"docs/a.md", "`promises.h` says so"}, headers).size(), 1u);
+}
 
 TEST(TidyRule, room_order_sees_a_layer_in_a_layer) {
   const Source bad{"src/layers/storage/tier.cpp",

@@ -5,6 +5,9 @@ A fault replaces one expression by another of the same type: a constant a little
 boundary or not, a term, a factor or a check that is dropped, the other branch, a call that is left out. The sources are
 read as clang reads them (libclang), so that an expression's ends are known.
 
+Passed over: default member initialisers, which every figure that matters has a golden for, and the text of messages (what
+a Diagnostic says, formats and sums of strings that hold prose). A test of either would restate the source.
+
 OUT gets a line of JSON a fault: file, first byte, byte after the last, how it is switched, old text, new text. How:
 "plain" in code that runs, "constexpr" in a function that may run in the compiler, "const@BYTE" in a constant that is
 declared there, "drop" for a statement that is left out.
@@ -13,6 +16,7 @@ import concurrent.futures
 import hashlib
 import json
 import pathlib
+import re
 import sys
 from itertools import repeat
 
@@ -22,7 +26,12 @@ from clang.cindex import CursorKind as K
 BATCH = 10
 LONGEST = 400
 COMPARE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
-NO_DESCENT = {K.ENUM_DECL, K.STATIC_ASSERT, K.USING_DECLARATION, K.TYPE_ALIAS_DECL, K.TEMPLATE_TYPE_PARAMETER,
+# Two words in a row: a sentence, and no key, path or format. What emit/ writes is product behaviour whatever it looks like.
+PROSE = re.compile(r"[a-z]{2,},? [a-z]{2,}")
+EMITS = "/output/emit/"
+MESSAGE_FIELDS = {"what", "why", "fix", "summary", "note", "label", "help", "because"}
+MESSAGE_WRITTEN = re.compile(r"[\w.>\[\]-]*(?:\.|->)(?:" + "|".join(sorted(MESSAGE_FIELDS)) + r")\s*\+?=[^=]")
+NO_DESCENT = {K.FIELD_DECL, K.ENUM_DECL, K.STATIC_ASSERT, K.USING_DECLARATION, K.TYPE_ALIAS_DECL, K.TEMPLATE_TYPE_PARAMETER,
               K.TEMPLATE_NON_TYPE_PARAMETER, K.TEMPLATE_TEMPLATE_PARAMETER, K.ANNOTATE_ATTR, K.CONCEPT_DECL}
 ARITHMETIC = {ci.TypeKind.DOUBLE, ci.TypeKind.FLOAT, ci.TypeKind.INT, ci.TypeKind.UINT, ci.TypeKind.LONG,
               ci.TypeKind.ULONG, ci.TypeKind.LONGLONG, ci.TypeKind.ULONGLONG}
@@ -177,8 +186,27 @@ def statement(room, path, cursor, switch):
         span = spelled(path, child)
         if span and room.text(path)[span[1]:span[1] + 1] == b";":
             text = span_text(room, path, span)
-            if not text.startswith("co_") and ".reserve(" not in text:
+            if not text.startswith("co_") and ".reserve(" not in text and not is_message(room, path, inner):
                 room.add(path, *span, "", "drop")
+
+
+def is_message(room, path, cursor):
+    """Whether an expression only says something to a person."""
+    kind = cursor.kind
+    if kind == K.CALL_EXPR:
+        made = cursor.type.get_canonical().spelling
+        if "Diagnostic" in made and cursor.spelling not in ("", "operator="):
+            return not made.startswith("std::expected")
+    children = list(cursor.get_children())
+    if kind == K.UNEXPOSED_EXPR and len(children) == 2 and children[0].kind == K.MEMBER_REF:
+        return children[0].spelling in MESSAGE_FIELDS
+    if kind not in (K.CALL_EXPR, K.CONDITIONAL_OPERATOR) or EMITS in str(path):
+        return False
+    span = spelled(path, cursor)
+    if kind == K.CALL_EXPR and cursor.spelling not in ("format", "operator+", "operator+="):
+        return cursor.spelling == "operator=" and bool(span and MESSAGE_WRITTEN.match(span_text(room, path, span)))
+    literals = re.findall(r'"(?:[^"\\\\]|\\\\.)*"', span_text(room, path, span)) if span else []
+    return any(PROSE.search(text) for text in literals)
 
 
 def look(room, path, cursor, switch):
@@ -207,7 +235,7 @@ def look(room, path, cursor, switch):
 
 def walk(room, path, cursor, switch):
     kind = cursor.kind
-    if kind in NO_DESCENT:
+    if kind in NO_DESCENT or (kind.is_expression() and is_message(room, path, cursor)):
         return
     if kind == K.VAR_DECL:
         span = spelled(path, cursor)

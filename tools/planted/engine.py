@@ -63,6 +63,10 @@ class Fault:
         return f"{self.file}:{self.line}: {self.old} ==> {new}"
 
 
+# Suites that compare with files below tests/golden.
+SNAPSHOTS = ("TemplateGoldens.", "rules/EveryRule.")
+
+
 def planted_text(text, faults):
     """The bytes of a file with its faults behind their switches. One may lie inside another's expression: then it
     stands in what that one leaves as it was."""
@@ -169,7 +173,8 @@ def set_lines(tree, faults):
 
 
 def programs(build):
-    """Every test program by its name, but for those that look at snapshots or at the sources alone."""
+    """Every test program by its name, but for those that look at snapshots or at the sources alone. Snapshots that stand
+    among other tests are left out by their suite (cases_of)."""
     found = {}
     for folder in ("src", "tests"):
         for path in sorted((pathlib.Path(build) / folder).glob("*_test")):
@@ -187,7 +192,7 @@ def cases_of(program):
             names.append(suite + line.strip())
         elif line.endswith("."):
             suite = line
-    return [n for n in names if "DISABLED_" not in n]
+    return [n for n in names if "DISABLED_" not in n and not n.startswith(SNAPSHOTS)]
 
 
 class Reach:

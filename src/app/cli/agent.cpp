@@ -16,9 +16,6 @@ Verb stragglers_verb();
 
 namespace {
 
-// Beyond this the journal is cut to what is remembered.
-constexpr std::size_t kJournalBytesMax = std::size_t{16} << 20;
-
 struct RecoverOptions {
   std::string conf;
   std::string journal;
@@ -66,45 +63,23 @@ void fit_habits(const agent::SlurmHabits& habits, const RecoverOptions& o,
 
 ExitCode drive(agent::RecoverAgent& agent, agent::Journal* journal, const RecoverSetup& setup,
                const RecoverOptions& o, Terminal& terminal) {
-  std::string trouble;
-  while (!terminal.interrupted()) {
+  const auto round = [&]() -> Result<agent::RoundOutcome> {
     const auto report = agent.tick();
-    Seconds wait = setup.interval;
-    if (report) {
-      trouble.clear();
-      show(*report, o.format, terminal);
-      wait = next_look(*report, setup.interval);
-    } else {
-      const bool journal_failed = report.error().front().code.starts_with("journal.");
-      if (o.once || journal_failed) return refuse(terminal, report.error());
-      const std::string text = to_text(report.error());
-      if (text != trouble) terminal.err << text << "    the agent goes on trying\n" << std::flush;
-      trouble = text;
-      wait = max(wait, seconds(1));
-    }
-    if (journal && journal->size() > kJournalBytesMax) {
-      const auto cut = journal->rewrite({agent::line_of(agent.memory())});
-      if (!cut) return refuse(terminal, cut.error());
-      agent.journal_was_cut();
-    }
-    if (o.once) return ExitCode::good;
-    rest(wait, terminal);
-  }
-  terminal.err << "stopped; start it again with the same journal to go on\n";
-  return ExitCode::interrupted;
+    if (!report) return std::unexpected(report.error());
+    show(*report, o.format, terminal);
+    agent::RoundOutcome outcome{.end = {}, .wait = next_look(*report, setup.interval)};
+    if (o.once) outcome.end = agent::AgentEnd::good;
+    return outcome;
+  };
+  return drive_agent(
+      {.round = round,
+       .interval = setup.interval,
+       .ends_on_fault = o.once,
+       .journal = journal,
+       .memory_lines = [&] { return std::vector<std::string>{agent::line_of(agent.memory())}; },
+       .journal_was_cut = [&] { agent.journal_was_cut(); }},
+      terminal);
 }
-
-// Looks, and does nothing.
-class DryPort final : public failure::RecoveryPort {
- public:
-  explicit DryPort(const agent::SlurmAccess& access) : slurm_(access) {}
-  Result<failure::ClusterLook> look() override { return slurm_.look(); }
-  Result<void> act(const failure::RecoveryAction&) override { return {}; }
-  Seconds now() const override { return slurm_.now(); }
-
- private:
-  agent::SlurmPort slurm_;
-};
 
 ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& terminal) {
   const auto text =
@@ -112,7 +87,8 @@ ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& t
   if (!text) return refuse(terminal, text.error());
   auto memory = agent::recall(*text, o.journal, setup.policy);
   if (!memory) return refuse(terminal, memory.error());
-  DryPort port(setup.access);
+  agent::SlurmPort slurm(setup.access);
+  agent::DryPort port(slurm);
   // Nothing is done, so nothing shows: each thing is said once.
   failure::RecoveryPolicy policy = setup.policy;
   policy.settle = days(365);

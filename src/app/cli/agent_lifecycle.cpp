@@ -19,9 +19,6 @@
 namespace orrery::cli {
 namespace {
 
-// Beyond this the journal is cut to what is remembered.
-constexpr std::size_t kLifecycleJournalMax = std::size_t{16} << 20;
-
 struct LifecycleOptions {
   std::vector<std::string> places;
   std::string journal;
@@ -150,6 +147,21 @@ void show(const agent::LifecycleDone& done, Seconds at, const LifecycleOptions& 
   terminal.out << clock_text(at) << "  " << agent::text_of(done, o.dry_run) << '\n';
 }
 
+// Shows one tick; the end of the agent if its places are as the rules say.
+agent::RoundOutcome after(const agent::LifecycleTick& tick, agent::LifecycleRounds& rounds,
+                          const LifecycleOptions& o, Terminal& terminal) {
+  for (const agent::LifecycleDone& done : tick.done) show(done, tick.at, o, terminal);
+  terminal.out.flush();
+  terminal.err << rounds.said_of(tick) << std::flush;
+  if (terminal.interrupted()) return {.end = agent::AgentEnd::stopped, .wait = {}};
+  const auto end = rounds.end_of(tick);
+  if (!end) return {.end = {}, .wait = rounds.pause_after(tick)};
+  for (const auto& alert : end->alerts) show({.action = alert, .said = {}}, tick.at, o, terminal);
+  terminal.err << end->text;
+  return {.end = end->is_good ? agent::AgentEnd::good : agent::AgentEnd::needs_a_person,
+          .wait = {}};
+}
+
 // Looks until the places are as the rules say (--once, --dry-run), or until it is stopped.
 ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const LifecycleSetup& setup,
                const LifecycleOptions& o, Terminal& terminal) {
@@ -157,39 +169,18 @@ ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const Life
                                  .only_read = o.dry_run,
                                  .quiet = setup.quiet,
                                  .interval = setup.interval});
-  std::string trouble;
-  while (!terminal.interrupted()) {
+  const auto round = [&]() -> Result<agent::RoundOutcome> {
     const auto tick = agent.tick(terminal.interrupted);
-    Seconds wait = setup.interval;
-    if (!tick) {
-      const bool is_journal = tick.error().front().code.starts_with("journal.");
-      if (o.once || is_journal) return refuse(terminal, tick.error());
-      const std::string text = to_text(tick.error());
-      if (text != trouble) terminal.err << text << "    the agent goes on trying\n" << std::flush;
-      trouble = text;
-    } else {
-      trouble.clear();
-      for (const agent::LifecycleDone& done : tick->done) show(done, tick->at, o, terminal);
-      terminal.out.flush();
-      terminal.err << rounds.said_of(*tick) << std::flush;
-      if (terminal.interrupted()) break;
-      if (const auto end = rounds.end_of(*tick)) {
-        for (const auto& alert : end->alerts) {
-          show({.action = alert, .said = {}}, tick->at, o, terminal);
-        }
-        terminal.err << end->text;
-        return end->is_good ? ExitCode::good : ExitCode::fails_rule;
-      }
-      wait = rounds.pause_after(*tick);
-    }
-    if (journal && journal->size() > kLifecycleJournalMax) {
-      const auto cut = journal->rewrite(agent::lines_of(agent.memory()));
-      if (!cut) return refuse(terminal, cut.error());
-    }
-    rest(wait, terminal);
-  }
-  terminal.err << "stopped; start it again with the same journal to go on\n";
-  return ExitCode::interrupted;
+    if (!tick) return std::unexpected(tick.error());
+    return after(*tick, rounds, o, terminal);
+  };
+  return drive_agent({.round = round,
+                      .interval = setup.interval,
+                      .ends_on_fault = o.once,
+                      .journal = journal,
+                      .memory_lines = [&] { return agent::lines_of(agent.memory()); },
+                      .journal_was_cut = {}},
+                     terminal);
 }
 
 agent::LifecyclePlaces port_of(LifecycleSetup& setup, const LifecycleOptions& o,

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/answer_fixture.h"
-#include "app/cli/emit_folder.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/verb.h"
 #include "app/cli/verb_fixture.h"

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/cli/emit_folder.h"
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "model/design_text/write_design.h"
 #include "output/emit/dlio.h"
+#include "output/emit/emit_folder.h"
 #include "output/emit/grafana.h"
 #include "output/emit/kubernetes.h"
 #include "output/emit/prometheus.h"
@@ -32,22 +32,22 @@ struct EmitOptions {
 using Emitter =
     std::function<Result<emit::EmittedFiles>(const review::Review&, const emit::EmitSource&)>;
 
-const char* verb_of(ChangeKind kind) {
+const char* verb_of(emit::ChangeKind kind) {
   switch (kind) {
-    case ChangeKind::create:
+    case emit::ChangeKind::create:
       return "new";
-    case ChangeKind::update:
-    case ChangeKind::edited:
-    case ChangeKind::foreign:
+    case emit::ChangeKind::update:
+    case emit::ChangeKind::edited:
+    case emit::ChangeKind::foreign:
       return "changed";
-    case ChangeKind::remove:
+    case emit::ChangeKind::remove:
       return "removed";
   }
   return "";
 }
 
-Diagnostic refusal(const Change& c, const std::string& dir) {
-  const bool edited = c.kind == ChangeKind::edited;
+Diagnostic refusal(const emit::Change& c, const std::string& dir) {
+  const bool edited = c.kind == emit::ChangeKind::edited;
   return {.code = edited ? "emit.edited" : "emit.foreign",
           .place = {dir + '/' + c.file.path, 0, 0},
           .what = edited ? "edited by hand since it was emitted"
@@ -56,32 +56,10 @@ Diagnostic refusal(const Change& c, const std::string& dir) {
           .fix = "--keep leaves it and writes the rest, --force replaces it"};
 }
 
-Result<emit::Manifest> manifest_in(const EmitFolder& folder, const std::string& dir) {
-  const std::string path(emit::kManifestFile);
-  const auto disk = folder.read(path);
-  if (!disk) return std::unexpected(disk.error());
-  if (!*disk) return emit::Manifest();
-  return emit::read_manifest((*disk)->text, dir + '/' + path);
-}
-
-Result<void> carry_out(const EmitPlan& plan, const emit::Manifest& before,
-                       const EmitFolder& folder) {
-  const std::string path(emit::kManifestFile);
-  if (auto done = folder.write({path, write_manifest(manifest_between(before, plan.manifest))});
-      !done) {
-    return done;
-  }
-  for (const Change& c : plan.changes) {
-    auto done = c.kind == ChangeKind::remove ? folder.remove(c.file.path) : folder.write(c.file);
-    if (!done) return done;
-  }
-  return folder.write({path, write_manifest(plan.manifest)});
-}
-
-void say_what_changed(const EmitPlan& plan, const EmitOptions& options, Terminal& terminal) {
+void say_what_changed(const emit::EmitPlan& plan, const EmitOptions& options, Terminal& terminal) {
   // The list is the answer; beside a difference it is talk.
   std::ostream& list = options.dry_run || options.diff ? terminal.err : terminal.out;
-  for (const Change& c : plan.changes) {
+  for (const emit::Change& c : plan.changes) {
     list << fmt::format("{:>8}  {}\n", verb_of(c.kind), c.file.path);
   }
   if (options.dry_run) {
@@ -95,25 +73,25 @@ void say_what_changed(const EmitPlan& plan, const EmitOptions& options, Terminal
 ExitCode write_files(const std::string& target, const EmitOptions& options,
                      const emit::EmittedFiles& files, const std::string& digest,
                      Terminal& terminal) {
-  const auto folder = EmitFolder::open(options.dir, !options.dry_run);
+  const auto folder = emit::EmitFolder::open(options.dir, !options.dry_run);
   if (!folder) return refuse(terminal, folder.error());
-  const auto before = manifest_in(**folder, options.dir);
+  const auto before = (*folder)->manifest();
   if (!before) return refuse(terminal, before.error());
-  auto plan = plan_emit({target, digest, files}, *before,
-                        [&folder](const std::string& path) { return (*folder)->read(path); });
+  auto plan = emit::plan_emit({target, digest, files}, *before,
+                              [&folder](const std::string& path) { return (*folder)->read(path); });
   if (!plan) return refuse(terminal, plan.error());
   Diagnostics conflicts;
-  for (const Change& c : plan->changes) {
-    if (is_conflict(c)) conflicts.push_back(refusal(c, options.dir));
+  for (const emit::Change& c : plan->changes) {
+    if (emit::is_conflict(c)) conflicts.push_back(refusal(c, options.dir));
   }
   if (options.keep) {
-    *plan = keeping_conflicts(std::move(*plan), *before);
+    *plan = emit::keeping_conflicts(std::move(*plan), *before);
     for (Diagnostic& d : conflicts) {
       terminal.err << fmt::format("    kept  {}: {}\n", d.place.file, d.what);
     }
     conflicts.clear();
   }
-  if (options.dry_run || options.diff) terminal.out << diff_of(*plan);
+  if (options.dry_run || options.diff) terminal.out << emit::diff_of(*plan);
   if (!conflicts.empty() && !options.force) {
     terminal.err << to_text(conflicts);
     return ExitCode::fails_rule;
@@ -123,7 +101,7 @@ ExitCode write_files(const std::string& target, const EmitOptions& options,
     return ExitCode::good;
   }
   if (!options.dry_run) {
-    if (const auto done = carry_out(*plan, *before, **folder); !done) {
+    if (const auto done = (*folder)->carry_out(*plan, *before); !done) {
       return refuse(terminal, done.error());
     }
   }

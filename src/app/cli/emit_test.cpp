@@ -12,9 +12,20 @@
 #include "app/cli/verb_fixture.h"
 #include "core/base/digest.h"
 #include "live/agent/test_folder.h"
+#include "output/emit/emit_folder.h"
+#include "output/emit/emit_plan.h"
+#include "output/emit/unified_diff.h"
 
 namespace orrery::cli {
 namespace {
+
+using emit::Change;
+using emit::ChangeKind;
+using emit::EmitFolder;
+using emit::FileOnDisk;
+using emit::manifest_between;
+using emit::plan_emit;
+using emit::unified_diff;
 
 namespace fs = std::filesystem;
 using EmitVerb = VerbTest;
@@ -195,6 +206,29 @@ TEST_F(EmitVerb, a_slurm_trial_uses_the_output_folder) {
   EXPECT_THAT(all, AllOf(HasSubstr(folder.at("state")), HasSubstr("SlurmctldPort=7001\n")));
   EXPECT_THAT(all, HasSubstr(folder.at("out") + "/"));
   EXPECT_THAT(all, Not(HasSubstr("x/../out")));
+}
+
+TEST_F(EmitVerb, a_folder_is_locked_and_files_keep_their_mode) {
+  const auto first = EmitFolder::open(folder.at("out"), true);
+  ASSERT_TRUE(first);
+  const auto second = EmitFolder::open(folder.at("out"), true);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().front().code, "emit.busy");
+  ASSERT_TRUE((*first)->write({.path = "a/run.sh", .text = "x", .executable = true}));
+  ASSERT_TRUE((*first)->write({.path = "a/conf", .text = "y"}));
+  EXPECT_TRUE((**(*first)->read("a/run.sh")).executable);
+  EXPECT_FALSE((**(*first)->read("a/conf")).executable);
+  for (const char* path : {"../x", "a/../../x", "", "/x", "a//b", "."}) {
+    const auto r = (*first)->write({.path = path, .text = "z"});
+    ASSERT_FALSE(r) << path;
+    EXPECT_EQ(r.error().front().code, "emit.path") << path;
+  }
+  const auto folder_there = (*first)->read("a");
+  EXPECT_FALSE(folder_there);
+  std::filesystem::create_symlink("conf", folder.at("out/a/link"));
+  const auto link = (*first)->read("a/link");
+  ASSERT_FALSE(link);
+  EXPECT_EQ(link.error().front().code, "emit.link");
 }
 
 }  // namespace

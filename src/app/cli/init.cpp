@@ -10,6 +10,7 @@
 #include "app/cli/verb.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "live/files/replace.h"
 #include "model/design_text/schema.h"
 #include "model/design_text/templates.h"
 
@@ -67,18 +68,19 @@ std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
 }
 
 // Without --force the file is created in one step with the check, so that nothing is ever replaced
-// by a race. With it the new text is whole before it takes the old one's place. A file that could
-// not be written whole is not left behind.
+// by a race. A file that could not be written whole is not left behind.
 Result<void> write_file(const std::string& path, std::string_view text, bool force) {
-  const std::string into = force ? path + ".new" : path;
-  std::FILE* file = std::fopen(into.c_str(), force ? "wb" : "wbx");
+  if (force) {
+    if (files::replace_file(path, text)) return {};
+    return unwritable(path, errno);
+  }
+  std::FILE* file = std::fopen(path.c_str(), "wbx");
   if (!file) return unwritable(path, errno);
   errno = 0;
   const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool is_whole = std::fclose(file) == 0 && is_written;
-  if (is_whole && (!force || std::rename(into.c_str(), path.c_str()) == 0)) return {};
+  if (std::fclose(file) == 0 && is_written) return {};
   const int error = errno;
-  std::remove(into.c_str());
+  std::remove(path.c_str());
   return unwritable(path, error);
 }
 

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/emit_folder.h"
 #include "app/cli/spoken_fixture.h"
 
 namespace orrery::cli {

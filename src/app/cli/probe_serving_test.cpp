@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "app/cli/answer_fixture.h"
-#include "app/cli/emit_folder.h"
 #include "app/cli/probe_fixture.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/verb.h"

@@ -16,7 +16,6 @@
 namespace orrery::cli {
 namespace {
 
-constexpr Seconds kBusyInterval = milliseconds(200);
 constexpr Seconds kShortestInterval = milliseconds(50);
 
 }  // namespace
@@ -77,8 +76,18 @@ Result<PolicyRead> policy_of(const PolicyOptions& o) {
   return read;
 }
 
-Seconds next_look(const agent::TickReport& report, Seconds interval) {
-  return report.jobs_waiting > 0 ? min(interval, kBusyInterval) : interval;
+ExitCode drive_agent(agent::AgentDrive drive, Terminal& terminal) {
+  drive.tell = [&terminal](const std::string& text) {
+    terminal.err << text << "    the agent goes on trying\n" << std::flush;
+  };
+  drive.stopped = terminal.interrupted;
+  drive.rest = [&terminal](Seconds wait) { rest(wait, terminal); };
+  const auto end = agent::drive(drive);
+  if (!end) return refuse(terminal, end.error());
+  if (*end == agent::AgentEnd::good) return ExitCode::good;
+  if (*end == agent::AgentEnd::needs_a_person) return ExitCode::fails_rule;
+  terminal.err << "stopped; start it again with the same journal to go on\n";
+  return ExitCode::interrupted;
 }
 
 std::string clock_text(Seconds at) {

@@ -8,6 +8,7 @@
 
 #include "app/cli/arguments.h"
 #include "app/cli/terminal.h"
+#include "live/agent/drive.h"
 #include "live/agent/recover.h"
 
 namespace orrery::cli {
@@ -31,11 +32,11 @@ Result<PolicyRead> policy_of(const PolicyOptions& options);
 
 Diagnostic agent_usage(std::string what, std::string fix);
 
-// While a lost job waits for its moment, looks come more often: the moment is short.
-Seconds next_look(const agent::TickReport& report, Seconds interval);
-
 // Waits in small pieces, so that Ctrl-C is heard at once.
 void rest(Seconds length, const Terminal& terminal);
+
+// Runs an agent until it ends or Ctrl-C; says why a round failed and how it was stopped.
+ExitCode drive_agent(agent::AgentDrive drive, Terminal& terminal);
 
 std::string clock_text(Seconds at);  // "00:12:01.500"
 void show(const agent::TickReport& report, Format format, Terminal& terminal);

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -19,6 +20,7 @@
 #include "app/cli/verb.h"
 #include "app/server/assets.h"
 #include "app/server/console.h"
+#include "live/files/replace.h"
 #include "live/s3/client.h"
 #include "model/design_text/templates.h"
 
@@ -33,6 +35,7 @@ struct ServeOptions {
   std::optional<std::string> design;  // none: the sample
   int port = kPortDefault;
   std::optional<std::string> state;
+  std::vector<std::string> calibrations;
   std::string store;  // the address of one whose state is shown; empty: none
 };
 
@@ -84,35 +87,20 @@ Result<std::unique_ptr<server::JobStore>> open_store(const ServeOptions& options
   return server::JobStore::open(server::kStoreInMemory);
 }
 
-// The new text is whole beside the old file before it takes its place; rights and owner stay.
-Result<void> replace_file(const std::string& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  const auto unwritable = [&path](const std::string& why) {
-    return fail({.code = "file.unwritable",
-                 .place = {.file = path},
-                 .what = "cannot write: " + why,
-                 .why = {},
-                 .fix = {}});
-  };
-  const std::string next = path + ".new";
-  {
-    std::ofstream file(next, std::ios::binary | std::ios::trunc);
-    file << text;
-    if (!file.flush()) return unwritable("no room, or no right to");
-  }
+// Writes through a link to the file that it names.
+Result<void> save_design(const std::string& path, const std::string& text) {
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!error) fs::permissions(next, status.permissions(), error);
-  if (!error) fs::rename(next, fs::canonical(path, error), error);
-  if (!error) return {};
-  const std::string why = error.message();
-  fs::remove(next, error);
-  return unwritable(why);
+  const std::string whole = std::filesystem::canonical(path, error).string();
+  if (!error && files::replace_file(whole, text)) return {};
+  const int reason = error ? error.value() : errno;
+  return fail({.code = "file.unwritable",
+               .place = {.file = path},
+               .what = fmt::format("cannot write: {}", std::strerror(reason))});
 }
 
 std::function<Result<void>(const std::string&)> saver_of(const ServeOptions& options) {
   if (!options.design || *options.design == "-") return nullptr;
-  return [path = *options.design](const std::string& text) { return replace_file(path, text); };
+  return [path = *options.design](const std::string& text) { return save_design(path, text); };
 }
 
 server::ConsoleSetting setting_for(const ServeOptions& options, const machine::Models& models,
@@ -139,7 +127,7 @@ void greet(const ServeOptions& options, const server::AccessRules& rules, Termin
 }
 
 ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
-  const auto models = shipped_models();
+  const auto models = calibrated_models(options.calibrations, terminal);
   if (!models) return refuse(terminal, models.error());
   // A design with errors is served too, as the page that lists them; a missing file is not.
   if (const auto design = served_design(options.design, terminal); !design) {
@@ -186,6 +174,10 @@ Verb serve_verb() {
             arguments.port(options->port);
             arguments.option("--state", options->state,
                              "where jobs are kept; by default below $XDG_STATE_HOME", "FILE");
+            arguments.option("--calibration", options->calibrations,
+                             "parameters of your own machine or storage, as `calibrate` writes "
+                             "them; may be repeated",
+                             "FILE");
             arguments.option("--store", options->store,
                              "the address of an `orrery store`, whose state the page Store shows",
                              "URL");

@@ -2,34 +2,11 @@
 
 #include <filesystem>
 
-#include "core/base/csv.h"
 #include "core/catalog/embedded.h"
 #include "model/design_text/read_design.h"
-#include "study/score/storage_probe.h"
+#include "study/score/calibrate.h"
 
 namespace orrery::cli {
-namespace {
-
-// One file that `orrery calibrate` wrote; its columns say of what.
-Diagnostics lay_over(const std::string& file, Terminal& terminal, machine::Models& models) {
-  const auto text = terminal.read_file(file);
-  if (!text) return text.error();
-  const auto table = CsvTable::parse(*text, file);
-  if (!table) return table.error();
-  if (score::is_tier_calibration(*table)) {
-    const auto tiers = score::read_tier_calibration(*table);
-    if (!tiers) return tiers.error();
-    models.tiers.insert(models.tiers.end(), tiers->begin(), tiers->end());
-    return {};
-  }
-  const auto values = machine::read_kernel_values(*table);
-  if (!values) return values.error();
-  for (const compute::CalibrationValue& v : *values) models.kernels.set(v);
-  return {};
-}
-
-}  // namespace
-
 Result<catalog::Knowledge> shipped_knowledge() { return load_knowledge(catalog::embedded_files()); }
 
 Result<machine::Models> shipped_models() { return machine::load_models(catalog::embedded_files()); }
@@ -40,8 +17,10 @@ Result<machine::Models> calibrated_models(const std::vector<std::string>& calibr
   if (!all) return all;
   Diagnostics faults;
   for (const std::string& file : calibrations) {
-    const Diagnostics of_file = lay_over(file, terminal, *all);
-    faults.insert(faults.end(), of_file.begin(), of_file.end());
+    const auto text = terminal.read_file(file);
+    const auto laid = text ? score::lay_calibration_over(*text, file, *all)
+                           : Result<void>(std::unexpected(text.error()));
+    if (!laid) faults.insert(faults.end(), laid.error().begin(), laid.error().end());
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return all;

@@ -5,15 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <thread>
 
+#include "app/server/replicate.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace orrery::cli {
 namespace {
 
-constexpr Seconds kHorizonMax = years(10);
 constexpr std::int64_t kReplicationsMax = 10'000;
 
 Diagnostic usage(std::string what, std::string fix) {
@@ -57,40 +56,13 @@ class Progress {
   bool shown_ = false;
 };
 
-// Replications run in any order and are joined in theirs, so threads do not change the answer.
-std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation, int jobs,
-                                             Terminal& terminal) {
-  const int all = simulation.options().replications;
-  std::vector<std::optional<twin::Replication>> done(static_cast<std::size_t>(all));
-  Progress progress(terminal, all * twin::kParts);
-  std::atomic<int> next = 0;
-  const auto work = [&] {
-    for (int n = next++; n < all && !terminal.interrupted(); n = next++) {
-      done[static_cast<std::size_t>(n)] = simulation.replicate(n, [&] {
-        progress.step();
-        return !terminal.interrupted();
-      });
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
-    work();
-  }
-  std::vector<twin::Replication> kept;
-  for (std::optional<twin::Replication>& r : done) {
-    if (r) kept.push_back(std::move(*r));
-  }
-  return kept;
-}
-
 }  // namespace
 
 Result<twin::RunOptions> run_options(const std::string& span, std::int64_t replications,
                                      std::uint64_t seed) {
   Diagnostics faults;
   const auto horizon = parse_quantity<Seconds>(span);
-  if (!horizon || *horizon < seconds(1) || *horizon > kHorizonMax) {
+  if (!horizon || *horizon < server::kSimulatedMin || *horizon > server::kSimulatedMax) {
     faults.push_back(usage("not a span to simulate: " + span, "--for 30d; from 1 s to 10 y"));
   }
   if (replications < 1 || replications > kReplicationsMax) {
@@ -105,8 +77,14 @@ Result<twin::RunOptions> run_options(const std::string& span, std::int64_t repli
 std::optional<twin::Run> simulate_design(const machine::Machine& machine,
                                          const twin::RunOptions& options, int jobs,
                                          Terminal& terminal) {
+  if (terminal.interrupted()) return std::nullopt;
   const twin::Simulation simulation(machine, options);
-  const std::vector<twin::Replication> done = replicate_all(simulation, jobs, terminal);
+  Progress progress(terminal, static_cast<std::int64_t>(options.replications) * twin::kParts);
+  const auto part = [&] {
+    progress.step();
+    return !terminal.interrupted();
+  };
+  const auto done = server::replicate_all(simulation, {.threads = jobs, .part = part, .whole = {}});
   if (done.empty()) return std::nullopt;
   return simulation.run_of(done);
 }

@@ -22,7 +22,7 @@ enum class ExitCode : int {
   fails_rule = 1,  // the design was reviewed and breaks a rule or misses a goal
   bad_input = 2,   // usage, an unreadable file, a design with errors
   nothing_feasible = 4,
-  internal = 70,  // EX_SOFTWARE of sysexits.h: a fault of ours
+  internal = 70,  // EX_SOFTWARE of <sysexits.h>: a fault of ours
   interrupted = 130,
 };
 

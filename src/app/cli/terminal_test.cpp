@@ -15,7 +15,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "app/cli/emit_folder.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/verb_fixture.h"
 #include "bench/figure.h"

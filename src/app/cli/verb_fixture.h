@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "app/cli/answer_fixture.h"
-#include "app/cli/emit_folder.h"
 #include "app/cli/spoken_fixture.h"
 #include "app/cli/verb.h"
 #include "bench/figure.h"

@@ -1,6 +1,5 @@
 #include "app/server/metrics.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -17,11 +16,6 @@ std::string_view known_method(std::string_view method) {
     if (method == known) return known;
   }
   return "other";
-}
-
-void add_head(std::string& out, std::string_view name, std::string_view help,
-              std::string_view type) {
-  out += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
 }
 
 }  // namespace
@@ -41,38 +35,34 @@ void Metrics::count(std::string_view route, std::string_view method, int status,
 }
 
 std::string Metrics::text(const std::vector<Gauge>& gauges) const {
-  std::string out;
+  net::Exposition to;
   const std::lock_guard lock(mutex_);
-  add_head(out, "orrery_http_requests_total", "Requests answered.", "counter");
+  to.family("orrery_http_requests_total", "counter", "Requests answered.");
   for (const auto& [key, count] : requests_) {
     const auto& [route, method, status] = key;
-    out +=
-        fmt::format("orrery_http_requests_total{{route=\"{}\",method=\"{}\",status=\"{}\"}} {}\n",
-                    route, method, status, count);
+    to.sample({{"route", route}, {"method", method}, {"status", std::to_string(status)}},
+              static_cast<double>(count));
   }
-  add_head(out, "orrery_http_request_seconds", "Time in the handler.", "histogram");
+  to.family("orrery_http_request_seconds", "histogram", "Time in the handler.");
   for (const auto& [route, latency] : latencies_) {
     std::int64_t cumulated = 0;
     for (std::size_t i = 0; i < kBounds.size(); ++i) {
       cumulated += latency.below[i];
-      out += fmt::format("orrery_http_request_seconds_bucket{{route=\"{}\",le=\"{}\"}} {}\n", route,
-                         shortest(kBounds[i]), cumulated);
+      to.sample({{"route", route}, {"le", shortest(kBounds[i])}}, static_cast<double>(cumulated),
+                "_bucket");
     }
-    out += fmt::format("orrery_http_request_seconds_bucket{{route=\"{}\",le=\"+Inf\"}} {}\n", route,
-                       latency.count);
-    out += fmt::format("orrery_http_request_seconds_sum{{route=\"{}\"}} {}\n", route,
-                       shortest(latency.sum));
-    out +=
-        fmt::format("orrery_http_request_seconds_count{{route=\"{}\"}} {}\n", route, latency.count);
+    const auto count = static_cast<double>(latency.count);
+    to.sample({{"route", route}, {"le", "+Inf"}}, count, "_bucket");
+    to.sample({{"route", route}}, latency.sum, "_sum");
+    to.sample({{"route", route}}, count, "_count");
   }
   std::string_view last;
   for (const Gauge& g : gauges) {
-    if (g.name != last) add_head(out, g.name, g.help, g.type);
+    if (g.name != last) to.family(g.name, g.type, g.help);
     last = g.name;
-    out += g.labels.empty() ? g.name : fmt::format("{}{{{}}}", g.name, g.labels);
-    out += fmt::format(" {}\n", shortest(g.value));
+    to.sample(g.labels, g.value);
   }
-  return out;
+  return to.text();
 }
 
 double resident_bytes() {

@@ -8,14 +8,15 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
+
+#include "live/net/exposition.h"
 
 namespace orrery::server {
 
 struct Gauge {
-  std::string name;    // "orrery_jobs"
-  std::string labels;  // "state=\"done\""; empty for none
+  std::string name;  // "orrery_jobs"
+  net::MetricLabels labels;
   double value = 0;
   std::string help;
   std::string_view type = "gauge";

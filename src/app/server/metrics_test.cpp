@@ -33,8 +33,8 @@ TEST(Metrics, buckets_are_cumulative_and_inclusive) {
 
 TEST(Metrics, a_gauge_has_one_header) {
   const std::string text =
-      Metrics().text({{.name = "g", .labels = "a=\"1\"", .value = 2, .help = "h"},
-                      {.name = "g", .labels = "a=\"2\"", .value = 3, .help = "h"},
+      Metrics().text({{.name = "g", .labels = {{"a", "1"}}, .value = 2, .help = "h"},
+                      {.name = "g", .labels = {{"a", "2"}}, .value = 3, .help = "h"},
                       {.name = "k", .value = 4, .help = "i", .type = "counter"}});
   const std::size_t first = text.find("# HELP g h\n# TYPE g gauge\n");
   ASSERT_NE(first, std::string::npos);

@@ -38,7 +38,7 @@ std::vector<Gauge> gauges_of(const Console& console) {
   const ServerLoad& load = *console.setting().load;
   const auto number = [](auto v) { return static_cast<double>(v); };
   std::vector<Gauge> gauges = {{.name = "orrery_build_info",
-                                .labels = fmt::format("version=\"{}\"", console.setting().version),
+                                .labels = {{"version", console.setting().version}},
                                 .value = 1,
                                 .help = "The version that runs."},
                                {.name = "orrery_http_abandoned_total",
@@ -61,7 +61,7 @@ std::vector<Gauge> gauges_of(const Console& console) {
   const auto counts = console.jobs().count_by_state();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     gauges.push_back({.name = "orrery_jobs",
-                      .labels = fmt::format("state=\"{}\"", to_text(static_cast<JobState>(i))),
+                      .labels = {{"state", std::string(to_text(static_cast<JobState>(i)))}},
                       .value = number(counts[i]),
                       .help = "Jobs by state."});
   }

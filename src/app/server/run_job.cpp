@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/server/json_body.h"
+#include "app/server/replicate.h"
 #include "app/server/served_files.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -17,7 +18,6 @@
 namespace orrery::server {
 namespace {
 
-constexpr Seconds kSpanMax = years(10);
 constexpr NumberRange kReplications{1, 256};
 constexpr NumberRange kSeeds{0, 1e9};
 constexpr std::size_t kKept = 4;  // runs in memory: two side by side, and the two before them
@@ -29,7 +29,7 @@ struct RunRequest {
 
 Result<Seconds> span_of(const std::string& text) {
   const auto span = parse_quantity<Seconds>(text);
-  if (span && *span >= seconds(1) && *span <= kSpanMax) return *span;
+  if (span && *span >= kSimulatedMin && *span <= kSimulatedMax) return *span;
   return fail({.code = "simulate.usage",
                .what = "not a span to simulate: " + text,
                .fix = "\"span\": \"30 d\"; from 1 s to 10 y"});
@@ -111,13 +111,10 @@ Result<void> RunJobs::work(JobRun& run) const {
   const machine::Machine machine = jobs::build_machine(std::move(request->design), models_);
   const twin::Simulation simulation(machine, request->options);
   Teller teller(run, request->options.replications);
-  std::vector<twin::Replication> done;
-  for (int n = 0; n < request->options.replications; ++n) {
-    auto replication = simulation.replicate(n, [&teller] { return teller.part(); });
-    if (!replication) break;
-    done.push_back(std::move(*replication));
-    teller.replication();
-  }
+  // One thread: the others answer requests.
+  const auto done = replicate_all(simulation, {.threads = 1,
+                                               .part = [&teller] { return teller.part(); },
+                                               .whole = [&teller] { teller.replication(); }});
   const bool is_whole = static_cast<int>(done.size()) == request->options.replications;
   if (done.empty() || (!is_whole && !run.cancelled())) return {};
   auto whole = std::make_shared<const twin::Run>(simulation.run_of(done));

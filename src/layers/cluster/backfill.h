@@ -21,7 +21,7 @@
 // at which the head may have its place.
 //
 // A decision is a function of what is waiting, what runs and what is free, and of a small memory
-// (the promise that a sticky variant keeps). A simulation drives it (twin/queue.h); so may a live
+// (the promise that a sticky variant keeps). A simulation drives it (cluster/queue.h); so may a live
 // scheduler.
 #pragma once
 

@@ -1,7 +1,5 @@
 #include "live/agent/exporter_metrics.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/catalog/embedded_table.h"
+#include "live/net/exposition.h"
 
 namespace orrery::agent {
 namespace {
@@ -19,31 +18,11 @@ constexpr const char* kMetricTable = "emit/prometheus/metrics.csv";
 constexpr std::size_t kLineMax = 8192;
 constexpr std::size_t kLabelsMax = 16;
 
-std::string escaped(std::string_view text, bool quotes) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\') {
-      out += "\\\\";
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '"' && quotes) {
-      out += "\\\"";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
+// A series by its sorted labels, whichever order they came in.
 std::string series_of(std::string_view name, const MetricSample& sample) {
   auto labels = sample.labels;
   std::ranges::sort(labels);
-  std::string out(name);
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    out += fmt::format("{}{}=\"{}\"", i == 0 ? "{" : ",", labels[i].first,
-                       escaped(labels[i].second, true));
-  }
-  return labels.empty() ? out : out + "}";
+  return net::series_text(name, labels);
 }
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -145,23 +124,20 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
 
 std::string exposition(MetricFamilies families) {
   std::ranges::stable_sort(families, {}, &MetricFamily::name);
-  std::string out;
+  net::Exposition out;
   std::string_view last;
   std::set<std::string> written;
   for (const MetricFamily& f : families) {
     if (f.samples.empty()) continue;
-    if (f.name != last) {
-      out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", f.name, escaped(f.help, false), f.name,
-                         f.type);
-    }
+    if (f.name != last) out.family(f.name, f.type, f.help);
     last = f.name;
     std::map<std::string, double> lines;
     for (const MetricSample& s : f.samples) lines.emplace(series_of(f.name, s), s.value);
     for (const auto& [series, value] : lines) {
-      if (written.insert(series).second) out += fmt::format("{} {}\n", series, shortest(value));
+      if (written.insert(series).second) out.line(series, value);
     }
   }
-  return out;
+  return out.text();
 }
 
 ParsedMetrics parse_metrics(std::string_view text, const std::string& file,

@@ -6,15 +6,15 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/diagnostic.h"
+#include "live/net/exposition.h"
 
 namespace orrery::agent {
 
 struct MetricSample {
-  std::vector<std::pair<std::string, std::string>> labels;
+  net::MetricLabels labels;
   double value = 0;
 };
 

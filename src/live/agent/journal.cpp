@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "live/files/replace.h"
+
 namespace orrery::agent {
 namespace {
 
@@ -27,16 +29,6 @@ std::unexpected<Diagnostics> fault(const std::string& path, const std::string& w
                .fix = std::move(fix)});
 }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 bool read_all(int file, std::string& text) {
   std::array<char, 65536> chunk;
   while (true) {
@@ -50,12 +42,7 @@ bool read_all(int file, std::string& text) {
 
 // A new name is safe only when its folder is.
 bool sync_folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool good = ::fsync(fd) == 0;
-  ::close(fd);
-  return good;
+  return files::sync_folder(std::filesystem::path(path).parent_path().string());
 }
 
 std::unexpected<Diagnostics> not_a_journal(const std::string& path) {
@@ -170,7 +157,7 @@ Result<Journal> Journal::open(const std::string& path, const JournalForm& form) 
 Result<void> Journal::append(const std::vector<std::string>& lines) {
   if (lines.empty()) return {};
   const std::string text = (size_ == 0 ? header_ + '\n' : std::string()) + joined(lines);
-  if (!write_all(file_, text) || ::fdatasync(file_) != 0) {
+  if (!files::write_all(file_, text) || ::fdatasync(file_) != 0) {
     return fault(path_, "cannot write", errno, "make room on its disk");
   }
   size_ += text.size();
@@ -178,16 +165,11 @@ Result<void> Journal::append(const std::vector<std::string>& lines) {
 }
 
 Result<void> Journal::rewrite(const std::vector<std::string>& lines) {
-  const std::string next = path_ + ".next";
-  const int file = ::open(next.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return fault(next, "cannot open", errno);
   const bool has_header = !lines.empty() && lines.front() == header_;
   const std::string text = (has_header ? std::string() : header_ + '\n') + joined(lines);
-  const bool good = write_all(file, text) && ::fsync(file) == 0 &&
-                    ::rename(next.c_str(), path_.c_str()) == 0 && sync_folder_of(path_);
-  const int error = errno;
-  ::close(file);
-  if (!good) return fault(path_, "cannot rewrite", error, "make room on its disk");
+  if (!files::replace_file(path_, text, 0600)) {
+    return fault(path_, "cannot rewrite", errno, "make room on its disk");
+  }
   ::close(file_);
   file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (file_ < 0) return fault(path_, "cannot open again", errno);

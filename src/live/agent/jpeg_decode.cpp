@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdio>
-// jpeglib.h uses size_t and FILE without including what defines them.
+// <jpeglib.h> uses size_t and FILE without including what defines them.
 #include <jpeglib.h>
 
 #include <algorithm>

@@ -27,7 +27,7 @@ struct Magic {
   long number;
   const char* name;
 };
-// linux/magic.h, and those of file systems that are not in it.
+// <linux/magic.h>, and those of file systems that are not in it.
 constexpr Magic kMagic[] = {{0xEF53, "ext4"},
                             {0x58465342, "xfs"},
                             {0x9123683E, "btrfs"},

@@ -6,6 +6,15 @@
 #include "live/agent/journal_lines.h"
 
 namespace orrery::agent {
+namespace {
+
+constexpr Seconds kBusyInterval = milliseconds(200);
+
+}  // namespace
+
+Seconds next_look(const TickReport& report, Seconds interval) {
+  return report.jobs_waiting > 0 ? min(interval, kBusyInterval) : interval;
+}
 
 Result<void> RecoverAgent::remember(const std::vector<failure::RecoveryEvent>& events) {
   std::vector<std::string> lines;

@@ -30,6 +30,23 @@ struct TickReport {
   int jobs_waiting = 0;  // lost and not running again yet
 };
 
+// Returns how long to wait for the next look. While a lost job waits for its moment, looks come
+// more often: the moment is short.
+Seconds next_look(const TickReport& report, Seconds interval);
+
+// A port that looks and does nothing, for dry runs.
+class DryPort final : public failure::RecoveryPort {
+ public:
+  // `cluster` outlives it.
+  explicit DryPort(failure::RecoveryPort& cluster) : cluster_(cluster) {}
+  Result<failure::ClusterLook> look() override { return cluster_.look(); }
+  Result<void> act(const failure::RecoveryAction&) override { return {}; }
+  Seconds now() const override { return cluster_.now(); }
+
+ private:
+  failure::RecoveryPort& cluster_;
+};
+
 class RecoverAgent {
  public:
   // The port must outlive the agent. `memory` comes from the journal (agent/journal_lines.h,

@@ -8,8 +8,8 @@
 namespace orrery::drives {
 
 std::optional<std::string> read_file(const std::string& path);
-// Into a file beside it, synced, renamed over it, the folder synced. errno says why not.
+// Replaces the file as files::replace_file() does, with the rights of the store's own files. errno
+// says why not.
 bool write_durably(const std::string& path, std::string_view text, int mode = 0640);
-bool sync_folder(const std::string& folder);
 
 }  // namespace orrery::drives

@@ -22,6 +22,7 @@
 #include "core/base/text.h"
 #include "live/drives/erasure.h"
 #include "live/drives/file_text.h"
+#include "live/files/replace.h"
 
 namespace orrery::drives {
 namespace {
@@ -157,7 +158,7 @@ class FolderFile final : public DriveFile {
                             SYNC_FILE_RANGE_WRITE);
           // The name of a large file is made durable while its bytes come, not after them.
           if (from > 0 || folder_.empty()) return;
-          name_synced_ = sync_folder(folder_);
+          name_synced_ = files::sync_folder(folder_);
         });
     started_ = size_;
   }
@@ -171,7 +172,7 @@ class FolderFile final : public DriveFile {
       return std::unexpected(system_fault("cannot cut " + path_, errno));
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
-    if (folder_.empty() || name_synced_ || sync_folder(folder_)) return {};
+    if (folder_.empty() || name_synced_ || files::sync_folder(folder_)) return {};
     return std::unexpected(system_fault("cannot sync " + folder_, errno));
   }
 
@@ -288,7 +289,7 @@ class NoteFile {
     const std::string blank(2 * kPageBytes, '\n');
     const bool made = !is_new || (::pwrite(file, blank.data(), blank.size(), 0) ==
                                       static_cast<ssize_t>(blank.size()) &&
-                                  ::fdatasync(file) == 0 && sync_folder(folder_));
+                                  ::fdatasync(file) == 0 && files::sync_folder(folder_));
     if (!made) {
       const Fault why = system_fault("cannot make " + path_, errno);
       ::close(file);
@@ -460,7 +461,7 @@ Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
   }
   if (error) return drive_fault(folder, "no drive can be made here: " + error.message(), {});
   // The mark comes last: a folder that has it has all the others.
-  if (!sync_folder(folder + "/data") || !write_durably(folder + "/drive", mark_text(mark))) {
+  if (!files::sync_folder(folder + "/data") || !write_durably(folder + "/drive", mark_text(mark))) {
     return drive_fault(folder, std::string("no drive can be made here: ") + std::strerror(errno),
                        {});
   }

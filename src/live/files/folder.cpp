@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "live/files/replace.h"
 
 namespace orrery::files {
 namespace {
@@ -153,21 +154,14 @@ Result<void> Folder::write(std::string_view path,
     if (!parent) return std::unexpected(parent.error());
     return parent->write(name, fill);
   }
-  // What a write that was killed left.
-  ::unlinkat(get(), kPartName, 0);
-  const OpenFile file(
-      ::openat(get(), kPartName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file) return failed_call(whole, "open");
-  auto filled = fill(file.get());
-  if (filled && ::fsync(file.get()) != 0) filled = failed_call(whole, "fsync");
-  if (filled && ::renameat(get(), kPartName, get(), name.c_str()) != 0) {
-    filled = failed_call(whole, "rename");
-  }
-  if (!filled) {
-    ::unlinkat(get(), kPartName, 0);
-    return filled;
-  }
-  return synced(get(), path_);
+  Result<void> filled;
+  const bool is_there = replace_at(get(), kPartName, name, 0644, [&](int file) {
+    filled = fill(file);
+    return filled.has_value();
+  });
+  if (!filled) return filled;
+  if (!is_there) return failed_call(whole, "write");
+  return {};
 }
 
 Result<bool> Folder::has(std::string_view name) const {

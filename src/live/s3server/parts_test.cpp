@@ -235,7 +235,7 @@ TEST_F(RequestsTest, metrics_are_of_what_happened) {
   EXPECT_THAT(text, HasSubstr("request_seconds_bucket{kind=\"get\",le=\"10\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("request_seconds_bucket{kind=\"get\",le=\"+Inf\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("request_seconds_sum{kind=\"get\"} 100.005\n"));
-  EXPECT_THAT(text, HasSubstr("drive_free_bytes{drive=\"a\\\"b\\\\ \",tier=\"hot\"} 40\n"));
+  EXPECT_THAT(text, HasSubstr("drive_free_bytes{drive=\"a\\\"b\\\\\\n\",tier=\"hot\"} 40\n"));
   EXPECT_THAT(text, Not(HasSubstr("drive_bytes{drive=\"far\""))) << "it does not say";
   for (const auto& [action, kind] :
        std::vector<std::pair<const char*, RequestKind>>{{"s3:GetObject", RequestKind::get},

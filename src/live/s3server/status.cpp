@@ -1,11 +1,10 @@
 #include "live/s3server/status.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "core/base/json_writer.h"
-#include "core/base/printable.h"
+#include "core/base/text.h"
+#include "live/net/exposition.h"
 #include "live/store/storage_class.h"
 
 namespace orrery::s3server {
@@ -13,153 +12,133 @@ namespace {
 
 constexpr std::size_t kBucketsShown = 1000;  // a series each; more would burden whoever scrapes
 
-// A label's value may hold anything but what ends it.
-std::string label(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
+using net::Exposition;
+using net::MetricLabels;
+
+std::string named(const char* name) { return std::string("orrery_store_") + name; }
+
+MetricLabels kind_label(std::size_t kind, MetricLabels more = {}) {
+  more.insert(more.begin(), {"kind", std::string(kRequestKindNames[kind])});
+  return more;
 }
 
-class Exposition {
- public:
-  void head(const char* name, const char* type, const char* help) {
-    name_ = std::string("orrery_store_") + name;
-    text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name_, help, name_, type);
-  }
-  void value(const std::string& labels, double value, const char* suffix = "") {
-    text_ += fmt::format("{}{}{}{}{} {}\n", name_, suffix, labels.empty() ? "" : "{", labels,
-                         labels.empty() ? "" : "}", value);
-  }
-  void single(const char* name, const char* type, const char* help, double number) {
-    head(name, type, help);
-    value("", number);
-  }
-  std::string text() { return std::move(text_); }
-
- private:
-  std::string name_;
-  std::string text_;
-};
-
-std::string kind_label(std::size_t kind) {
-  return fmt::format("kind=\"{}\"", kRequestKindNames[kind]);
-}
+MetricLabels tier_label(std::string_view tier) { return {{"tier", std::string(tier)}}; }
 
 void add_requests(Exposition& to, const GatewayCounts& counts) {
-  to.head("requests_total", "counter", "Requests answered.");
+  to.family(named("requests_total"), "counter", "Requests answered.");
   for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
     const KindCounts& kind = counts.kinds[k];
     const auto all = kind.requests.load();
     const auto refused = kind.refused.load();
     const auto faults = kind.faults.load();
-    to.value(kind_label(k) + ",outcome=\"good\"", static_cast<double>(all - refused - faults));
-    to.value(kind_label(k) + ",outcome=\"refused\"", static_cast<double>(refused));
-    to.value(kind_label(k) + ",outcome=\"fault\"", static_cast<double>(faults));
+    to.sample(kind_label(k, {{"outcome", "good"}}), static_cast<double>(all - refused - faults));
+    to.sample(kind_label(k, {{"outcome", "refused"}}), static_cast<double>(refused));
+    to.sample(kind_label(k, {{"outcome", "fault"}}), static_cast<double>(faults));
   }
-  to.head("bytes_total", "counter", "Bytes of objects put, and of answers.");
+  to.family(named("bytes_total"), "counter", "Bytes of objects put, and of answers.");
   for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
-    to.value(kind_label(k), static_cast<double>(counts.kinds[k].bytes));
+    to.sample(kind_label(k), static_cast<double>(counts.kinds[k].bytes));
   }
-  to.head("request_seconds", "histogram", "Until the answer begins.");
+  to.family(named("request_seconds"), "histogram", "Until the answer begins.");
   for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
     const KindCounts& kind = counts.kinds[k];
     double sum = 0;
     for (std::size_t i = 0; i <= kLatencyBounds.size(); ++i) {
       sum += static_cast<double>(kind.within[i]);
-      const std::string bound =
-          i < kLatencyBounds.size() ? fmt::format("{}", kLatencyBounds[i]) : "+Inf";
-      to.value(kind_label(k) + ",le=\"" + bound + '"', sum, "_bucket");
+      const std::string bound = i < kLatencyBounds.size() ? shortest(kLatencyBounds[i]) : "+Inf";
+      to.sample(kind_label(k, {{"le", bound}}), sum, "_bucket");
     }
-    to.value(kind_label(k), static_cast<double>(kind.micros) / 1e6, "_sum");
-    to.value(kind_label(k), sum, "_count");
+    to.sample(kind_label(k), static_cast<double>(kind.micros) / 1e6, "_sum");
+    to.sample(kind_label(k), sum, "_count");
   }
-  to.head("tier_reads_total", "counter", "Objects read, by the tier they were read from.");
+  to.family(named("tier_reads_total"), "counter", "Objects read, by the tier they were read from.");
   for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
-    to.value(fmt::format("tier=\"{}\"", kTierOrder[i]), static_cast<double>(counts.tiers[i].reads));
+    to.sample(tier_label(kTierOrder[i]), static_cast<double>(counts.tiers[i].reads));
   }
-  to.head("tier_read_bytes_total", "counter", "Bytes read, by the tier they were read from.");
+  to.family(named("tier_read_bytes_total"), "counter",
+            "Bytes read, by the tier they were read from.");
   for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
-    to.value(fmt::format("tier=\"{}\"", kTierOrder[i]), static_cast<double>(counts.tiers[i].bytes));
+    to.sample(tier_label(kTierOrder[i]), static_cast<double>(counts.tiers[i].bytes));
   }
-  to.single("slow_tier_reads_total", "counter", "Reads of objects that belong to a slow tier.",
-            static_cast<double>(counts.slow_reads));
-  to.single("slow_tier_hits_total", "counter", "... that were found in the hot one.",
+  to.single(named("slow_tier_reads_total"), "counter",
+            "Reads of objects that belong to a slow tier.", static_cast<double>(counts.slow_reads));
+  to.single(named("slow_tier_hits_total"), "counter", "... that were found in the hot one.",
             static_cast<double>(counts.promoted_hits));
-  to.single("slowed_total", "counter", "Requests told to slow down.",
+  to.single(named("slowed_total"), "counter", "Requests told to slow down.",
             static_cast<double>(counts.slowed));
 }
 
 void add_moves(Exposition& to, const MoveCounts& moves) {
-  to.head("moves_total", "counter", "Steps of moves between tiers.");
-  to.value("step=\"copy\"", static_cast<double>(moves.copies));
-  to.value("step=\"verify\"", static_cast<double>(moves.verified));
-  to.value("step=\"remove\"", static_cast<double>(moves.removed));
-  to.single("moves_failed_total", "counter", "Steps of moves that failed.",
+  to.family(named("moves_total"), "counter", "Steps of moves between tiers.");
+  to.sample({{"step", "copy"}}, static_cast<double>(moves.copies));
+  to.sample({{"step", "verify"}}, static_cast<double>(moves.verified));
+  to.sample({{"step", "remove"}}, static_cast<double>(moves.removed));
+  to.single(named("moves_failed_total"), "counter", "Steps of moves that failed.",
             static_cast<double>(moves.failed));
-  to.single("moved_bytes_total", "counter", "Bytes copied between tiers.",
+  to.single(named("moved_bytes_total"), "counter", "Bytes copied between tiers.",
             static_cast<double>(moves.bytes));
-  to.single("moves_waiting", "gauge", "Objects that belong elsewhere.",
+  to.single(named("moves_waiting"), "gauge", "Objects that belong elsewhere.",
             static_cast<double>(moves.waiting));
 }
 
 void add_keeping(Exposition& to, const StoreStatus& status) {
   const ScrubCounts& scrub = status.scrub;
-  to.single("scrubbed_bytes_total", "counter", "Bytes of shards read and checked.",
+  to.single(named("scrubbed_bytes_total"), "counter", "Bytes of shards read and checked.",
             static_cast<double>(scrub.bytes));
-  to.single("scrub_rounds_total", "counter", "Whole walks over all shards.",
+  to.single(named("scrub_rounds_total"), "counter", "Whole walks over all shards.",
             static_cast<double>(scrub.rounds));
-  to.single("shards_damaged_total", "counter", "Shards found missing or wrong.",
+  to.single(named("shards_damaged_total"), "counter", "Shards found missing or wrong.",
             static_cast<double>(scrub.damaged));
-  to.single("shards_rebuilt_total", "counter", "Shards written anew.",
+  to.single(named("shards_rebuilt_total"), "counter", "Shards written anew.",
             static_cast<double>(scrub.mended));
-  to.single("blobs_lost_total", "counter", "Blobs found with too few good shards.",
+  to.single(named("blobs_lost_total"), "counter", "Blobs found with too few good shards.",
             static_cast<double>(scrub.lost));
-  to.single("hedged_reads_total", "counter", "Reads of slow drives that others were asked for too.",
+  to.single(named("hedged_reads_total"), "counter",
+            "Reads of slow drives that others were asked for too.",
             static_cast<double>(status.hedges.asked));
-  to.single("hedged_reads_won_total", "counter", "... where the others were first.",
+  to.single(named("hedged_reads_won_total"), "counter", "... where the others were first.",
             static_cast<double>(status.hedges.won));
-  to.single("drives_slow", "gauge", "Drives whose reads take far longer than usual.",
+  to.single(named("drives_slow"), "gauge", "Drives whose reads take far longer than usual.",
             status.hedges.suspects);
-  to.head("tier_redundancy_left", "gauge", "Drives that may still be lost; below 0 data is gone.");
+  to.family(named("tier_redundancy_left"), "gauge",
+            "Drives that may still be lost; below 0 data is gone.");
   for (const TierStatus& tier : status.tiers) {
-    to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.redundancy_left());
+    to.sample(tier_label(tier.name), tier.redundancy_left());
   }
-  to.head("tier_parity", "gauge", "Drives that may be lost where all are there.");
+  to.family(named("tier_parity"), "gauge", "Drives that may be lost where all are there.");
   for (const TierStatus& tier : status.tiers) {
-    to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.plan.parity);
+    to.sample(tier_label(tier.name), tier.plan.parity);
   }
-  const auto drive_label = [](const DriveStatus& drive) {
-    return fmt::format("drive=\"{}\",tier=\"{}\"", label(drive.name), label(drive.tier));
+  const auto drive_label = [](const DriveStatus& drive) -> MetricLabels {
+    return {{"drive", drive.name}, {"tier", drive.tier}};
   };
   // Another store does not say what it has left.
   const auto is_sized = [](const DriveStatus& drive) { return drive.space.total_bytes > 0; };
-  to.head("drive_up", "gauge", "Whether the drive is there.");
-  for (const DriveStatus& drive : status.drives) to.value(drive_label(drive), drive.there ? 1 : 0);
-  to.head("drive_free_bytes", "gauge", "Space left on the drive.");
+  to.family(named("drive_up"), "gauge", "Whether the drive is there.");
+  for (const DriveStatus& drive : status.drives) to.sample(drive_label(drive), drive.there ? 1 : 0);
+  to.family(named("drive_free_bytes"), "gauge", "Space left on the drive.");
   for (const DriveStatus& drive : status.drives) {
-    if (is_sized(drive)) to.value(drive_label(drive), static_cast<double>(drive.space.free_bytes));
+    if (is_sized(drive)) to.sample(drive_label(drive), static_cast<double>(drive.space.free_bytes));
   }
-  to.head("drive_bytes", "gauge", "Size of the drive.");
+  to.family(named("drive_bytes"), "gauge", "Size of the drive.");
   for (const DriveStatus& drive : status.drives) {
-    if (is_sized(drive)) to.value(drive_label(drive), static_cast<double>(drive.space.total_bytes));
+    if (is_sized(drive))
+      to.sample(drive_label(drive), static_cast<double>(drive.space.total_bytes));
   }
 }
 
 void add_buckets(Exposition& to, const std::map<std::string, BucketUse>& buckets) {
   std::size_t shown = 0;
-  to.head("bucket_bytes", "gauge", "Bytes of all versions in a bucket.");
+  to.family(named("bucket_bytes"), "gauge", "Bytes of all versions in a bucket.");
   for (const auto& [name, use] : buckets) {
     if (++shown > kBucketsShown) break;
-    to.value(fmt::format("bucket=\"{}\"", label(name)), static_cast<double>(use.bytes));
+    to.sample({{"bucket", name}}, static_cast<double>(use.bytes));
   }
   shown = 0;
-  to.head("bucket_objects", "gauge", "Versions in a bucket.");
+  to.family(named("bucket_objects"), "gauge", "Versions in a bucket.");
   for (const auto& [name, use] : buckets) {
     if (++shown > kBucketsShown) break;
-    to.value(fmt::format("bucket=\"{}\"", label(name)), static_cast<double>(use.objects));
+    to.sample({{"bucket", name}}, static_cast<double>(use.objects));
   }
 }
 
@@ -195,10 +174,10 @@ std::string metrics_text(const StoreStatus& status) {
   add_keeping(to, status);
   add_buckets(to, status.buckets);
   if (status.load) {
-    to.single("queue_depth", "gauge", "Requests that wait for a handler or are in one.",
+    to.single(named("queue_depth"), "gauge", "Requests that wait for a handler or are in one.",
               status.load->requests);
-    to.single("connections", "gauge", "Open connections.", status.load->connections);
-    to.single("malformed_total", "counter", "What never became a request.",
+    to.single(named("connections"), "gauge", "Open connections.", status.load->connections);
+    to.single(named("malformed_total"), "counter", "What never became a request.",
               static_cast<double>(status.load->malformed));
   }
   return to.text();

@@ -15,7 +15,7 @@
 // the row is synced anyway.
 //
 // A writer that ends without finish() leaves files that nothing refers to; they are collected
-// (collector.h). A reader checks every block; where one is missing or wrong it takes the others and
+// (sweep.h). A reader checks every block; where one is missing or wrong it takes the others and
 // says so (`damaged`), and a rebuild makes it anew (mend.h). With fewer than k good blocks of a
 // stripe it says `corrupt`, or `busy` where drives are away that may have them, and never gives
 // bytes that are not the object's.

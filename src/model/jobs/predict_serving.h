@@ -74,7 +74,7 @@ Result<ServingPrediction> predict_serving(const machine::Models& models, const S
 // by iteration; `requests_per_client` comes from the query's request.
 struct BenchmarkLoad {
   double least_share = 0.8;
-  int receive_every = 1;  // iterations between two looks at the queue (serving/replica_sim.h)
+  int receive_every = 1;  // iterations between two looks at the queue (traffic/replica_sim.h)
   traffic::Gathering gathering = {};
   double waves_most = 10;  // simulated for each client; further ones count as the last of these
   std::uint64_t seed = 1;

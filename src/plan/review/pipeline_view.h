@@ -3,7 +3,7 @@
 //   start = latest end of those it waits for        end = start + time
 //   lead  = latest end of the stages that serve     freshness = every + lead
 // An event that comes just after a cycle has begun waits for the next, and for that one's model.
-// Moving takes machine/pipeline.h's time, a run its time with losses, a batch its duration, serving
+// Moving takes jobs/pipeline.h's time, a run its time with losses, a batch its duration, serving
 // a start of every replica in turn. Where a stage takes longer than the period, cycles pile up
 // before it and freshness has no bound: a rule says so. Waits for hosts are not in it.
 #pragma once

@@ -1,4 +1,4 @@
-// A training run in closed form: what the costs of machine/train_job.h come to over time.
+// A training run in closed form: what the costs of jobs/train_job.h come to over time.
 //
 //   goodput = AU * (1 - contention) * efficiency(tau, C, R, M) * P(enough nodes)
 // AU is the loader's utilisation, tau the interval of the saves, C their stall, R the restart, M

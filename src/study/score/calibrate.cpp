@@ -11,6 +11,7 @@
 #include "core/base/statistics.h"
 #include "core/base/text.h"
 #include "layers/compute/power.h"
+#include "study/score/storage_probe.h"
 
 namespace orrery::score {
 namespace {
@@ -171,6 +172,22 @@ Result<CalibrationReport> calibrate(const CsvTable& probe, const catalog::Accele
   if (report.parts.empty()) return fail(nothing_to_fit(probe));
   check_sustained(device_model(accelerator, fitted), rows, report);
   return report;
+}
+
+Result<void> lay_calibration_over(std::string_view text, const std::string& file,
+                                  machine::Models& models) {
+  const auto table = CsvTable::parse(text, file);
+  if (!table) return std::unexpected(table.error());
+  if (is_tier_calibration(*table)) {
+    const auto tiers = read_tier_calibration(*table);
+    if (!tiers) return std::unexpected(tiers.error());
+    models.tiers.insert(models.tiers.end(), tiers->begin(), tiers->end());
+    return {};
+  }
+  const auto values = machine::read_kernel_values(*table);
+  if (!values) return std::unexpected(values.error());
+  for (const compute::CalibrationValue& v : *values) models.kernels.set(v);
+  return {};
 }
 
 std::string calibration_csv(const CalibrationReport& report) {

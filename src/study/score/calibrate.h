@@ -7,11 +7,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/csv.h"
 #include "core/base/diagnostic.h"
 #include "layers/compute/fit.h"
+#include "model/machine/models.h"
 
 namespace orrery::score {
 
@@ -35,6 +37,11 @@ struct CalibrationReport {
 
 Result<CalibrationReport> calibrate(const CsvTable& probe, const catalog::Accelerator& accelerator,
                                     const compute::Calibration& shipped);
+
+// Lays what `orrery calibrate` wrote over the models: the parameters of a device's kernels or the
+// rates of storage tiers, as its columns say. `file` is for messages.
+Result<void> lay_calibration_over(std::string_view text, const std::string& file,
+                                  machine::Models& models);
 
 // In the format of data/calibration/*.csv.
 std::string calibration_csv(const CalibrationReport& report);

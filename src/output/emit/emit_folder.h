@@ -10,9 +10,12 @@
 #include <optional>
 #include <string>
 
-#include "app/cli/emit_plan.h"
+#include "output/emit/emit_plan.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
+
+// Nothing emitted is near it; a larger file in the folder is somebody else's.
+inline constexpr std::size_t kEmittedBytesMax = std::size_t{16} << 20;
 
 class EmitFolder {
  public:
@@ -24,8 +27,14 @@ class EmitFolder {
 
   // nullopt where there is no such file; anything but a plain file is "emit.not-a-file".
   Result<std::optional<FileOnDisk>> read(const std::string& path) const;
-  Result<void> write(const emit::EmittedFile& file) const;
+  Result<void> write(const EmittedFile& file) const;
   Result<void> remove(const std::string& path) const;  // and folders that it leaves empty
+
+  // The manifest in the folder; an empty one if there is none.
+  Result<Manifest> manifest() const;
+  // Makes the plan's changes. The manifest says first that old and new texts are both ours, so that
+  // a run that is killed in between leaves nothing that looks edited by hand.
+  Result<void> carry_out(const EmitPlan& plan, const Manifest& before) const;
 
  private:
   EmitFolder(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
@@ -34,4 +43,4 @@ class EmitFolder {
   int fd_ = -1;  // -1: a folder that is not there
 };
 
-}  // namespace orrery::cli
+}  // namespace orrery::emit

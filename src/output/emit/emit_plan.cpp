@@ -1,29 +1,29 @@
-#include "app/cli/emit_plan.h"
+#include "output/emit/emit_plan.h"
 
 #include <algorithm>
 
-#include "app/cli/emit_diff.h"
 #include "core/base/digest.h"
+#include "output/emit/unified_diff.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
 namespace {
 
 // A path may stand in the manifest twice while a run is under way.
-bool is_ours(const emit::Manifest& manifest, std::string_view path, std::string_view digest) {
-  return std::ranges::any_of(manifest, [path, digest](const emit::ManifestEntry& e) {
+bool is_ours(const Manifest& manifest, std::string_view path, std::string_view digest) {
+  return std::ranges::any_of(manifest, [path, digest](const ManifestEntry& e) {
     return e.path == path && e.digest == digest;
   });
 }
 
-ChangeKind kind_of_clash(const emit::Manifest& before, const std::string& path,
+ChangeKind kind_of_clash(const Manifest& before, const std::string& path,
                          std::string_view text_on_disk) {
   if (is_ours(before, path, sha256_hex(text_on_disk))) return ChangeKind::update;
   return find_entry(before, path) ? ChangeKind::edited : ChangeKind::foreign;
 }
 
-Result<void> plan_writes(const EmitWish& wish, const emit::Manifest& before, const ReadOnDisk& read,
+Result<void> plan_writes(const EmitWish& wish, const Manifest& before, const ReadOnDisk& read,
                          EmitPlan& plan) {
-  for (const emit::EmittedFile& file : wish.files) {
+  for (const EmittedFile& file : wish.files) {
     auto disk = read(file.path);
     if (!disk) return std::unexpected(std::move(disk.error()));
     plan.manifest.push_back({wish.target, file.path, sha256_hex(file.text), wish.design_digest});
@@ -40,9 +40,9 @@ Result<void> plan_writes(const EmitWish& wish, const emit::Manifest& before, con
   return {};
 }
 
-Result<void> plan_removals(const EmitWish& wish, const emit::Manifest& before,
-                           const ReadOnDisk& read, EmitPlan& plan) {
-  for (const emit::ManifestEntry& entry : before) {
+Result<void> plan_removals(const EmitWish& wish, const Manifest& before, const ReadOnDisk& read,
+                           EmitPlan& plan) {
+  for (const ManifestEntry& entry : before) {
     if (find_entry(plan.manifest, entry.path)) continue;
     if (entry.target != wish.target) {
       plan.manifest.push_back(entry);
@@ -60,8 +60,7 @@ Result<void> plan_removals(const EmitWish& wish, const emit::Manifest& before,
 
 }  // namespace
 
-Result<EmitPlan> plan_emit(const EmitWish& wish, const emit::Manifest& before,
-                           const ReadOnDisk& read) {
+Result<EmitPlan> plan_emit(const EmitWish& wish, const Manifest& before, const ReadOnDisk& read) {
   EmitPlan plan;
   if (auto done = plan_writes(wish, before, read, plan); !done) {
     return std::unexpected(std::move(done.error()));
@@ -69,7 +68,7 @@ Result<EmitPlan> plan_emit(const EmitWish& wish, const emit::Manifest& before,
   if (auto done = plan_removals(wish, before, read, plan); !done) {
     return std::unexpected(std::move(done.error()));
   }
-  std::ranges::sort(plan.manifest, {}, &emit::ManifestEntry::path);
+  std::ranges::sort(plan.manifest, {}, &ManifestEntry::path);
   std::ranges::sort(plan.changes, {}, [](const Change& c) { return c.file.path; });
   plan.manifest_changes = plan.manifest != before;
   return plan;
@@ -79,27 +78,27 @@ bool is_conflict(const Change& change) {
   return change.kind == ChangeKind::edited || change.kind == ChangeKind::foreign;
 }
 
-EmitPlan keeping_conflicts(EmitPlan plan, const emit::Manifest& before) {
+EmitPlan keeping_conflicts(EmitPlan plan, const Manifest& before) {
   for (const Change& change : plan.changes) {
     if (!is_conflict(change)) continue;
     std::erase_if(plan.manifest,
-                  [&change](const emit::ManifestEntry& e) { return e.path == change.file.path; });
-    if (const emit::ManifestEntry* old = find_entry(before, change.file.path)) {
+                  [&change](const ManifestEntry& e) { return e.path == change.file.path; });
+    if (const ManifestEntry* old = find_entry(before, change.file.path)) {
       plan.manifest.push_back(*old);
     }
   }
   std::erase_if(plan.changes, is_conflict);
-  std::ranges::sort(plan.manifest, {}, &emit::ManifestEntry::path);
+  std::ranges::sort(plan.manifest, {}, &ManifestEntry::path);
   plan.manifest_changes = plan.manifest != before;
   return plan;
 }
 
-emit::Manifest manifest_between(const emit::Manifest& before, const emit::Manifest& after) {
-  emit::Manifest both = before;
-  for (const emit::ManifestEntry& e : after) {
+Manifest manifest_between(const Manifest& before, const Manifest& after) {
+  Manifest both = before;
+  for (const ManifestEntry& e : after) {
     if (!is_ours(before, e.path, e.digest)) both.push_back(e);
   }
-  std::ranges::stable_sort(both, {}, &emit::ManifestEntry::path);
+  std::ranges::stable_sort(both, {}, &ManifestEntry::path);
   return both;
 }
 
@@ -115,4 +114,4 @@ std::string diff_of(const EmitPlan& plan) {
   return out;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::emit

@@ -1,4 +1,4 @@
-#include "app/cli/emit_folder.h"
+#include "output/emit/emit_folder.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,27 +11,16 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/cli/terminal.h"
 #include "core/base/text.h"
+#include "live/files/folder.h"
+#include "live/files/replace.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kTemporary = ".orrery-tmp-";
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(Descriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& o) noexcept { return std::swap(fd_, o.fd_), *this; }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+using files::OpenFile;
 
 std::unexpected<Diagnostics> failed(const std::string& file, std::string_view doing, int error) {
   const bool link = error == ELOOP || error == ENOTDIR;
@@ -59,26 +48,16 @@ Result<std::vector<std::string>> steps_of(const std::string& path, const std::st
 }
 
 // The folder that holds the last step; -1 with errno where it is not there.
-Descriptor parent_of(int root, const std::vector<std::string>& steps, bool create) {
-  Descriptor at(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+OpenFile parent_of(int root, const std::vector<std::string>& steps, bool create) {
+  OpenFile at(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (std::size_t i = 0; i + 1 < steps.size() && at.get() >= 0; ++i) {
     if (create && ::mkdirat(at.get(), steps[i].c_str(), 0755) != 0 && errno != EEXIST) {
-      return Descriptor(-1);
+      return OpenFile(-1);
     }
-    at = Descriptor(
+    at = OpenFile(
         ::openat(at.get(), steps[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
   return at;
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
 }
 
 Result<std::string> read_all(int fd, const std::string& name) {
@@ -90,14 +69,8 @@ Result<std::string> read_all(int fd, const std::string& name) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(name, "read", errno);
     text.append(chunk.data(), static_cast<std::size_t>(got));
-    if (text.size() > kFileBytesMax) return failed(name, "read", EFBIG);
+    if (text.size() > kEmittedBytesMax) return failed(name, "read", EFBIG);
   }
-}
-
-// Renames `from` over `to` once its bytes are on the disk, and the rename too.
-bool replace(int folder, const std::string& from, const std::string& to, const Descriptor& file) {
-  return ::fsync(file.get()) == 0 && ::renameat(folder, from.c_str(), folder, to.c_str()) == 0 &&
-         ::fsync(folder) == 0;
 }
 
 }  // namespace
@@ -129,14 +102,14 @@ Result<std::optional<FileOnDisk>> EmitFolder::read(const std::string& path) cons
   const auto steps = steps_of(path, path_);
   if (!steps) return std::unexpected(steps.error());
   const std::string name = path_ + '/' + path;
-  const Descriptor parent = parent_of(fd_, *steps, false);
+  const OpenFile parent = parent_of(fd_, *steps, false);
   if (parent.get() < 0) {
     if (errno == ENOENT) return std::nullopt;
     return failed(name, "open", errno);
   }
   // Non-blocking: a pipe in the file's place must not hold us up.
-  const Descriptor file(::openat(parent.get(), steps->back().c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const OpenFile file(::openat(parent.get(), steps->back().c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) {
     if (errno == ENOENT) return std::nullopt;
     return failed(name, "open", errno);
@@ -149,42 +122,54 @@ Result<std::optional<FileOnDisk>> EmitFolder::read(const std::string& path) cons
   return FileOnDisk{std::move(*text), (status.st_mode & S_IXUSR) != 0};
 }
 
-Result<void> EmitFolder::write(const emit::EmittedFile& file) const {
+Result<void> EmitFolder::write(const EmittedFile& file) const {
   const auto steps = steps_of(file.path, path_);
   if (!steps) return std::unexpected(steps.error());
   const std::string name = path_ + '/' + file.path;
-  const Descriptor parent = parent_of(fd_, *steps, true);
+  const OpenFile parent = parent_of(fd_, *steps, true);
   if (parent.get() < 0) return failed(name, "make the folder of", errno);
-  const std::string temporary = std::string(kTemporary) + steps->back();
-  // One that a killed run left behind; ours alone, since the folder is locked.
-  ::unlinkat(parent.get(), temporary.c_str(), 0);
   const mode_t mode = file.executable ? 0755 : 0644;
-  const Descriptor out(::openat(parent.get(), temporary.c_str(),
-                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  if (out.get() < 0) return failed(name, "write", errno);
-  if (write_all(out.get(), file.text) && ::fchmod(out.get(), mode) == 0 &&
-      replace(parent.get(), temporary, steps->back(), out)) {
-    return {};
-  }
-  const int error = errno;
-  ::unlinkat(parent.get(), temporary.c_str(), 0);
-  return failed(name, "write", error);
+  const bool written = files::replace_at(
+      parent.get(), std::string(kTemporary) + steps->back(), steps->back(), mode,
+      [&](int out) { return files::write_all(out, file.text) && ::fchmod(out, mode) == 0; });
+  if (!written) return failed(name, "write", errno);
+  return {};
 }
 
 Result<void> EmitFolder::remove(const std::string& path) const {
   auto steps = steps_of(path, path_);
   if (!steps) return std::unexpected(steps.error());
-  const Descriptor parent = parent_of(fd_, *steps, false);
+  const OpenFile parent = parent_of(fd_, *steps, false);
   if (parent.get() < 0 ||
       (::unlinkat(parent.get(), steps->back().c_str(), 0) != 0 && errno != ENOENT)) {
     return failed(path_ + '/' + path, "remove", errno);
   }
   // A folder that still holds something refuses, which is what we want.
   for (steps->pop_back(); !steps->empty(); steps->pop_back()) {
-    const Descriptor above = parent_of(fd_, *steps, false);
+    const OpenFile above = parent_of(fd_, *steps, false);
     if (above.get() < 0 || ::unlinkat(above.get(), steps->back().c_str(), AT_REMOVEDIR) != 0) break;
   }
   return {};
 }
 
-}  // namespace orrery::cli
+Result<Manifest> EmitFolder::manifest() const {
+  const std::string path(kManifestFile);
+  const auto disk = read(path);
+  if (!disk) return std::unexpected(disk.error());
+  if (!*disk) return Manifest();
+  return read_manifest((*disk)->text, path_ + '/' + path);
+}
+
+Result<void> EmitFolder::carry_out(const EmitPlan& plan, const Manifest& before) const {
+  const std::string path(kManifestFile);
+  if (auto done = write({path, write_manifest(manifest_between(before, plan.manifest))}); !done) {
+    return done;
+  }
+  for (const Change& c : plan.changes) {
+    auto done = c.kind == ChangeKind::remove ? remove(c.file.path) : write(c.file);
+    if (!done) return done;
+  }
+  return write({path, write_manifest(plan.manifest)});
+}
+
+}  // namespace orrery::emit

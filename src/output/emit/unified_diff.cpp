@@ -1,11 +1,11 @@
-#include "app/cli/emit_diff.h"
+#include "output/emit/unified_diff.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace orrery::cli {
+namespace orrery::emit {
 namespace {
 
 constexpr int kContext = 3;
@@ -162,4 +162,4 @@ std::string unified_diff(const TextPair& pair) {
   return out;
 }
 
-}  // namespace orrery::cli
+}  // namespace orrery::emit

@@ -1,4 +1,4 @@
-#include "app/cli/emit_plan.h"
+#include "output/emit/emit_plan.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,15 +7,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/answer_fixture.h"
-#include "app/cli/emit_folder.h"
+#include "output/emit/emit_folder.h"
 #include "core/base/digest.h"
 #include "live/agent/test_folder.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
 namespace {
 
-emit::ManifestEntry entry_of(const std::string& target, const std::string& path,
+ManifestEntry entry_of(const std::string& target, const std::string& path,
                              const std::string& text, const std::string& design) {
   return {target, path, sha256_hex(text), design};
 }
@@ -23,7 +22,7 @@ emit::ManifestEntry entry_of(const std::string& target, const std::string& path,
 // Files by path; "broken" cannot be read.
 class EmitCases : public testing::Test {
  protected:
-  Result<EmitPlan> planned(const emit::EmittedFiles& files, const emit::Manifest& before) const {
+  Result<EmitPlan> planned(const EmittedFiles& files, const Manifest& before) const {
     return plan_emit({"t", "d1", files}, before,
                      [this](const std::string& path) -> Result<std::optional<FileOnDisk>> {
                        if (path == "broken") return fail({.code = "disk", .what = "broken"});
@@ -48,10 +47,10 @@ class EmitCases : public testing::Test {
 TEST_F(EmitCases, every_file_is_new_ours_edited_or_foreign) {
   disk = {{"same", {"s", false}},      {"rights", {"r", true}},   {"ours", {"old o", false}},
           {"edited", {"mine", false}}, {"foreign", {"f", false}}, {"runs", {"x", true}}};
-  const emit::EmittedFiles files = {{"same", "s"},       {"rights", "r"}, {"ours", "new o"},
+  const EmittedFiles files = {{"same", "s"},       {"rights", "r"}, {"ours", "new o"},
                                     {"edited", "new e"}, {"new", "n"},    {"foreign", "new f"},
                                     {"runs", "x", true}};
-  const emit::Manifest before = {entry_of("t", "edited", "old e", "d0"),
+  const Manifest before = {entry_of("t", "edited", "old e", "d0"),
                                  entry_of("t", "ours", "old o", "d0"),
                                  entry_of("t", "same", "s", "d1")};
   const auto plan = planned(files, before);
@@ -60,7 +59,7 @@ TEST_F(EmitCases, every_file_is_new_ours_edited_or_foreign) {
             "edited edited (mine -> new e); foreign foreign (f -> new f); create new ( -> n); "
             "update ours (old o -> new o); update rights (r -> r)");
   EXPECT_FALSE(plan->changes.back().file.executable);
-  emit::Manifest wanted;
+  Manifest wanted;
   for (const auto& [path, text] :
        std::vector<std::pair<std::string, std::string>>{{"edited", "new e"},
                                                         {"foreign", "new f"},
@@ -78,14 +77,14 @@ TEST_F(EmitCases, every_file_is_new_ours_edited_or_foreign) {
 
 TEST_F(EmitCases, obsolete_files_are_removed_if_unedited) {
   disk = {{"gone", {"g", false}}, {"mine", {"edited", false}}, {"other", {"o", false}}};
-  const emit::Manifest before = {entry_of("t", "absent", "a", "d0"),
+  const Manifest before = {entry_of("t", "absent", "a", "d0"),
                                  entry_of("t", "gone", "older", "d0"),
                                  entry_of("t", "gone", "g", "d0"), entry_of("t", "mine", "m", "d0"),
                                  entry_of("u", "other", "o", "d0")};
   const auto plan = planned({}, before);
   ASSERT_TRUE(plan);
   EXPECT_EQ(told(*plan), "remove gone (g -> )");
-  EXPECT_EQ(plan->manifest, (emit::Manifest{before[4]}));
+  EXPECT_EQ(plan->manifest, (Manifest{before[4]}));
   EXPECT_TRUE(plan->manifest_changes);
 }
 
@@ -117,7 +116,7 @@ TEST_F(EmitCases, conflicts_need_force_or_keep) {
   }
   // All in the way, nothing left to do: the manifest is as it was.
   disk = {{"a", {"mine", false}}};
-  const emit::Manifest before = {entry_of("t", "a", "old", "d0")};
+  const Manifest before = {entry_of("t", "a", "old", "d0")};
   const EmitPlan kept = keeping_conflicts(planned({{"a", "new"}}, before).value(), before);
   EXPECT_TRUE(kept.changes.empty());
   EXPECT_EQ(kept.manifest, before);
@@ -126,30 +125,30 @@ TEST_F(EmitCases, conflicts_need_force_or_keep) {
 }
 
 TEST_F(EmitCases, both_versions_are_ours_during_a_write) {
-  const emit::Manifest before = {entry_of("t", "b", "old b", "d0"), entry_of("t", "c", "c", "d0")};
-  const emit::Manifest after = {entry_of("t", "a", "a", "d1"), entry_of("t", "b", "new b", "d1"),
+  const Manifest before = {entry_of("t", "b", "old b", "d0"), entry_of("t", "c", "c", "d0")};
+  const Manifest after = {entry_of("t", "a", "a", "d1"), entry_of("t", "b", "new b", "d1"),
                                 entry_of("t", "c", "c", "d1")};
   EXPECT_EQ(manifest_between(before, after),
-            (emit::Manifest{after[0], before[0], after[1], before[1]}));
+            (Manifest{after[0], before[0], after[1], before[1]}));
   EXPECT_EQ(manifest_between({}, after), after);
   EXPECT_EQ(manifest_between(before, {}), before);
 }
 
 // A run killed between two files: old and new ones lie side by side, and neither is a hand edit.
 TEST(EmitPlan, a_half_written_folder_is_no_hand_edit) {
-  const emit::EmittedFiles old_files = {{"a", "old a"}, {"b", "old b"}};
-  const emit::EmittedFiles new_files = {{"a", "new a"}, {"b", "new b"}};
-  const auto entry = [](const emit::EmittedFile& f) {
-    return emit::ManifestEntry{"t", f.path, sha256_hex(f.text), "d"};
+  const EmittedFiles old_files = {{"a", "old a"}, {"b", "old b"}};
+  const EmittedFiles new_files = {{"a", "new a"}, {"b", "new b"}};
+  const auto entry = [](const EmittedFile& f) {
+    return ManifestEntry{"t", f.path, sha256_hex(f.text), "d"};
   };
-  const emit::Manifest before = {entry(old_files[0]), entry(old_files[1])};
-  const emit::Manifest after = {entry(new_files[0]), entry(new_files[1])};
-  const auto round = emit::read_manifest(write_manifest(manifest_between(before, after)), "m");
+  const Manifest before = {entry(old_files[0]), entry(old_files[1])};
+  const Manifest after = {entry(new_files[0]), entry(new_files[1])};
+  const auto round = read_manifest(write_manifest(manifest_between(before, after)), "m");
   ASSERT_TRUE(round.has_value());
   const auto disk = [&](const std::string& path) -> Result<std::optional<FileOnDisk>> {
     return FileOnDisk{path == "a" ? "new a" : "old b"};
   };
-  const emit::EmittedFiles third = {{"a", "third a"}, {"b", "third b"}};
+  const EmittedFiles third = {{"a", "third a"}, {"b", "third b"}};
   const auto plan = plan_emit({"t", "d", third}, *round, disk);
   ASSERT_TRUE(plan.has_value());
   ASSERT_EQ(plan->changes.size(), 2U);
@@ -160,10 +159,10 @@ TEST(EmitPlan, a_half_written_folder_is_no_hand_edit) {
 // An edited file that is kept keeps the entry it had, so that it is known as edited ever after.
 TEST(EmitPlan, conflicts_keep_their_manifest_entries) {
   const auto entry = [](const char* path, const char* text) {
-    return emit::ManifestEntry{"t", path, sha256_hex(text), "d0"};
+    return ManifestEntry{"t", path, sha256_hex(text), "d0"};
   };
-  const emit::Manifest before = {entry("a", "old a"), entry("b", "old b")};
-  const emit::EmittedFiles files = {{"a", "new a"}, {"b", "new b"}, {"c", "new c"}};
+  const Manifest before = {entry("a", "old a"), entry("b", "old b")};
+  const EmittedFiles files = {{"a", "new a"}, {"b", "new b"}, {"c", "new c"}};
   const auto disk = [](const std::string& path) -> Result<std::optional<FileOnDisk>> {
     if (path == "a") return FileOnDisk{"mine"};
     if (path == "b") return FileOnDisk{"old b"};
@@ -178,9 +177,9 @@ TEST(EmitPlan, conflicts_keep_their_manifest_entries) {
   const EmitPlan kept = keeping_conflicts(*plan, before);
   ASSERT_EQ(kept.changes.size(), 1U);
   EXPECT_EQ(kept.changes[0].file.path, "b");
-  EXPECT_EQ(kept.manifest, (emit::Manifest{before[0], {"t", "b", sha256_hex("new b"), "d1"}}));
+  EXPECT_EQ(kept.manifest, (Manifest{before[0], {"t", "b", sha256_hex("new b"), "d1"}}));
   EXPECT_TRUE(kept.manifest_changes);
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::emit

@@ -1,4 +1,4 @@
-#include "app/cli/emit_diff.h"
+#include "output/emit/unified_diff.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 
 #include "live/agent/test_folder.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
 namespace {
 
 using testing::HasSubstr;
@@ -59,7 +59,7 @@ std::size_t common_lines(const std::string& a, const std::string& b) {
   return most[a.size()][b.size()];
 }
 
-TEST(EmitDiff, equals_the_output_of_diff) {
+TEST(UnifiedDiff, equals_the_output_of_diff) {
   const std::string before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
   const std::string after = "1\n2\n3\nfour\n5\n6\n7\n8\n9\n10\n11\n12\n13\n";
   EXPECT_EQ(unified_diff({.path = "f", .before = before, .after = after}),
@@ -71,7 +71,7 @@ TEST(EmitDiff, equals_the_output_of_diff) {
             "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n");
 }
 
-TEST(EmitDiff, very_different_texts_are_replaced) {
+TEST(UnifiedDiff, very_different_texts_are_replaced) {
   std::string before;
   std::string after;
   for (int i = 0; i < 3000; ++i) {
@@ -84,7 +84,7 @@ TEST(EmitDiff, very_different_texts_are_replaced) {
 
 // Every pair of texts of up to five lines of two kinds: a hunk holds the whole of both where they
 // are so short, but for lines more than three away from any change.
-TEST(EmitDiff, a_diff_gives_both_texts_and_is_the_shortest) {
+TEST(UnifiedDiff, a_diff_gives_both_texts_and_is_the_shortest) {
   std::vector<std::string> all = {""};
   for (std::size_t i = 0; all[i].size() < 5; ++i) {
     all.push_back(all[i] + 'a');
@@ -105,7 +105,7 @@ TEST(EmitDiff, a_diff_gives_both_texts_and_is_the_shortest) {
 }
 
 // A change after four lines: the first of them is left out.
-TEST(EmitDiff, three_lines_of_context_on_either_side) {
+TEST(UnifiedDiff, three_lines_of_context_on_either_side) {
   const auto diff = [](const std::string& a, const std::string& b) {
     const std::string before = lines_of_letters(a), after = lines_of_letters(b);
     return unified_diff({.path = "f", .before = before, .after = after}).substr(16);
@@ -119,7 +119,7 @@ TEST(EmitDiff, three_lines_of_context_on_either_side) {
 }
 
 // As diff -u: three lines about a change, one hunk where two are near.
-TEST(EmitDiff, hunks_have_three_lines_of_context_and_their_place) {
+TEST(UnifiedDiff, hunks_have_three_lines_of_context_and_their_place) {
   const std::string a = lines_of_numbers(1, 30);
   const std::string one =
       unified_diff({.path = "f", .before = a, .after = lines_of_numbers(1, 30, 15)});
@@ -137,7 +137,7 @@ TEST(EmitDiff, hunks_have_three_lines_of_context_and_their_place) {
   EXPECT_THAT(apart, HasSubstr("@@ -22,7 +22,7 @@\n"));
 }
 
-TEST(EmitDiff, an_empty_side_has_the_line_before_it) {
+TEST(UnifiedDiff, an_empty_side_has_the_line_before_it) {
   EXPECT_EQ(unified_diff({.path = "f", .before = "", .after = "a\nb\n", .is_new = true}),
             "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n");
   EXPECT_EQ(unified_diff({.path = "f", .before = "a\n", .after = "", .is_gone = true}),
@@ -149,7 +149,7 @@ TEST(EmitDiff, an_empty_side_has_the_line_before_it) {
 }
 
 // Applied, a script gives the second text: lines kept and put in, those taken out left out.
-TEST(EmitDiff, a_diff_of_few_edits_is_the_shortest) {
+TEST(UnifiedDiff, a_diff_of_few_edits_is_the_shortest) {
   const std::string a = "a\nb\nc\na\nb\nb\na\n", b = "c\nb\na\nb\na\nc\n";
   const std::string diff = unified_diff({.path = "f", .before = a, .after = b});
   int edits = 0;
@@ -164,4 +164,4 @@ TEST(EmitDiff, a_diff_of_few_edits_is_the_shortest) {
 }
 
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::emit

@@ -1,22 +1,17 @@
-#include "app/cli/emit_folder.h"
+#include "output/emit/emit_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "app/cli/spoken_fixture.h"
-#include "app/cli/verb_fixture.h"
 #include "live/agent/test_folder.h"
-#include "study/calc/calculators.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
 namespace {
 
 namespace fs = std::filesystem;
-using EmitFolderVerb = VerbTest;
 
 class EmitFolderWords : public testing::Test {
  protected:
@@ -107,28 +102,5 @@ TEST(EmitFolder, a_file_in_place_of_a_folder_is_refused) {
   EXPECT_FALSE(EmitFolder::open(dir.at("out/a"), false));
 }
 
-TEST_F(EmitFolderVerb, a_folder_is_locked_and_files_keep_their_mode) {
-  const auto first = EmitFolder::open(folder.at("out"), true);
-  ASSERT_TRUE(first);
-  const auto second = EmitFolder::open(folder.at("out"), true);
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().front().code, "emit.busy");
-  ASSERT_TRUE((*first)->write({.path = "a/run.sh", .text = "x", .executable = true}));
-  ASSERT_TRUE((*first)->write({.path = "a/conf", .text = "y"}));
-  EXPECT_TRUE((**(*first)->read("a/run.sh")).executable);
-  EXPECT_FALSE((**(*first)->read("a/conf")).executable);
-  for (const char* path : {"../x", "a/../../x", "", "/x", "a//b", "."}) {
-    const auto r = (*first)->write({.path = path, .text = "z"});
-    ASSERT_FALSE(r) << path;
-    EXPECT_EQ(r.error().front().code, "emit.path") << path;
-  }
-  const auto folder_there = (*first)->read("a");
-  EXPECT_FALSE(folder_there);
-  std::filesystem::create_symlink("conf", folder.at("out/a/link"));
-  const auto link = (*first)->read("a/link");
-  ASSERT_FALSE(link);
-  EXPECT_EQ(link.error().front().code, "emit.link");
-}
-
 }  // namespace
-}  // namespace orrery::cli
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery::cli {
+namespace orrery::emit {
 
 struct TextPair {
   std::string path;
@@ -21,4 +21,4 @@ struct TextPair {
 // the texts are equal. Control characters of the texts are shown as `?`.
 std::string unified_diff(const TextPair& pair);
 
-}  // namespace orrery::cli
+}  // namespace orrery::emit

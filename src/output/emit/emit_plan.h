@@ -13,7 +13,7 @@
 #include "output/emit/file.h"
 #include "output/emit/stamp.h"
 
-namespace orrery::cli {
+namespace orrery::emit {
 
 struct FileOnDisk {
   std::string text;
@@ -30,13 +30,13 @@ enum class ChangeKind {
 
 struct Change {
   ChangeKind kind = ChangeKind::create;
-  emit::EmittedFile file;  // as it is to be; no text for a removal
-  std::string before;      // text on disk
+  EmittedFile file;    // as it is to be; no text for a removal
+  std::string before;  // text on disk
 };
 
 struct EmitPlan {
   std::vector<Change> changes;  // sorted by path; files that stay as they are do not appear
-  emit::Manifest manifest;      // once all changes are made
+  Manifest manifest;            // once all changes are made
   bool manifest_changes = false;
 
   bool empty() const { return changes.empty() && !manifest_changes; }
@@ -45,22 +45,21 @@ struct EmitPlan {
 struct EmitWish {
   std::string target;         // "slurm"
   std::string design_digest;  // of the manifest's entries
-  const emit::EmittedFiles& files;
+  const EmittedFiles& files;
 };
 
 using ReadOnDisk = std::function<Result<std::optional<FileOnDisk>>(const std::string& path)>;
-Result<EmitPlan> plan_emit(const EmitWish& wish, const emit::Manifest& before,
-                           const ReadOnDisk& read);
+Result<EmitPlan> plan_emit(const EmitWish& wish, const Manifest& before, const ReadOnDisk& read);
 
 // Conflicts are the changes that need a person's word: edited and foreign files.
 bool is_conflict(const Change& change);
 // The plan without its conflicts: what is in the way stays, with the entry it had.
-EmitPlan keeping_conflicts(EmitPlan plan, const emit::Manifest& before);
+EmitPlan keeping_conflicts(EmitPlan plan, const Manifest& before);
 // The manifest while the files are being written: old and new digests both count as ours, so that a
 // run which is killed halfway leaves nothing that looks like a hand edit.
-emit::Manifest manifest_between(const emit::Manifest& before, const emit::Manifest& after);
+Manifest manifest_between(const Manifest& before, const Manifest& after);
 
 // The unified diffs of all changes, conflicts included.
 std::string diff_of(const EmitPlan& plan);
 
-}  // namespace orrery::cli
+}  // namespace orrery::emit

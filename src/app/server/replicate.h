@@ -1,0 +1,30 @@
+// Runs a simulation's replications on threads: what the verbs and the console's jobs share.
+//
+// Replications run in any order and are joined in theirs, so the number of threads changes no byte
+// of the result.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/base/units.h"
+#include "twin/twin/simulation.h"
+
+namespace orrery::server {
+
+inline constexpr Seconds kSimulatedMin = seconds(1);
+inline constexpr Seconds kSimulatedMax = years(10);
+
+struct ReplicateOptions {
+  int threads = 1;
+  // Called on any thread, twin::kParts times per replication; false stops all of them.
+  std::function<bool()> part;
+  // Called on any thread when a replication is whole; may be empty.
+  std::function<void()> whole;
+};
+
+// Returns the replications that were done, sorted by number: all of them unless `part` said no.
+std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation,
+                                             const ReplicateOptions& options);
+
+}  // namespace orrery::server

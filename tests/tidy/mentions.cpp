@@ -1,0 +1,43 @@
+#include "tidy/mentions.h"
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+namespace orrery::tidy {
+namespace {
+
+bool is_there(const std::string& mention, const std::set<std::string>& headers) {
+  return std::ranges::any_of(headers, [&mention](const std::string& path) {
+    return path == mention || path.ends_with('/' + mention);
+  });
+}
+
+// What a person reads of a line of code; nothing if it has no comment.
+std::string comment_of(const std::string& line) {
+  const std::size_t slashes = line.find("// ");
+  return slashes == std::string::npos ? "" : line.substr(slashes);
+}
+
+}  // namespace
+
+Complaints check_mentions(const Source& source, const std::set<std::string>& headers) {
+  static const std::regex kMention(R"rx((^|[^\w./<-])((?:[\w-]+/)*[\w-]{2,}\.h)(?![\w.*]))rx");
+  const bool is_code = source.path.ends_with(".h") || source.path.ends_with(".cpp");
+  Complaints complaints;
+  std::istringstream lines(source.text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find(".h") == std::string::npos) continue;
+    const std::string text = is_code ? comment_of(line) : line;
+    for (std::sregex_iterator at(text.begin(), text.end(), kMention), end; at != end; ++at) {
+      const std::string mention = (*at)[2];
+      if (is_there(mention, headers)) continue;
+      complaints.push_back({source.path, number, mention + " is not there"});
+    }
+  }
+  return complaints;
+}
+
+}  // namespace orrery::tidy
