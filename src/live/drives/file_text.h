@@ -8,7 +8,8 @@
 namespace orrery::drives {
 
 std::optional<std::string> read_file(const std::string& path);
-// Into a file beside it, synced, renamed over it, the folder synced. errno says why not.
+// Writes a file beside it, syncs it, renames it over the old one and syncs the folder. Returns
+// false on failure, with errno set.
 bool write_durably(const std::string& path, std::string_view text, int mode = 0640);
 bool sync_folder(const std::string& folder);
 
