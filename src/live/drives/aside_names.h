@@ -22,13 +22,13 @@ inline std::string aside_name(std::string_view file) {
 inline std::string aside_text(const AsideFile& file, const std::string& origin) {
   return std::to_string(file.since_ms) + '\n' + origin + '\n';
 }
-// The time in such an object. One that cannot be read counts as set aside just now, so it says the
-// latest time there is.
+// Returns the time in such an object. An unreadable one counts as set aside just now: the latest
+// possible time.
 inline std::uint64_t aside_since(std::string_view text) {
   const auto since = parse_integer(text.substr(0, text.find('\n')));
   return since && *since >= 0 ? static_cast<std::uint64_t>(*since) : ~std::uint64_t{0};
 }
-// The files that have such an object beside them.
+// Returns the files that have such an object beside them.
 inline std::vector<std::string> names_aside(const std::vector<std::string>& all) {
   std::vector<std::string> found;
   for (const std::string& name : all) {
@@ -37,7 +37,7 @@ inline std::vector<std::string> names_aside(const std::vector<std::string>& all)
   }
   return found;
 }
-// The files that have none.
+// Returns the files that have none.
 inline std::vector<std::string> names_in_use(const std::vector<std::string>& all) {
   const auto aside = names_aside(all);
   const std::set<std::string> apart(aside.begin(), aside.end());

@@ -2,11 +2,12 @@
 //
 //   rados:POOL/NAMESPACE[?conf=FILE][&user=NAME][&keyring=FILE]
 // conf is /etc/ceph/ceph.conf, the user client.orrery, and the keyring where the configuration has
-// it, unless they are said. The library is loaded when the first pool is asked (docs/decisions/
-// librados.md): whoever has no pool needs none of it.
+// it, unless the address names them. The library is loaded when the first pool is used (docs/
+// decisions/librados.md), so a store without a pool does not need it.
 //
-// The cluster is connected to by the first call, and by a later one where that failed; a call that
-// finds another one connecting is silent at once. Monitors have five seconds to answer, disks ten.
+// The first call connects to the cluster, and later calls try again if that failed; a call that
+// finds another one connecting returns `silent` at once. Monitors have five seconds to answer,
+// disks ten.
 #pragma once
 
 #include "core/base/diagnostic.h"
@@ -16,10 +17,10 @@ namespace orrery::drives {
 
 struct PoolPlace {
   std::string pool;
-  std::string space;  // the namespace: never the default one, in which others may have objects
+  std::string space;  // the namespace; never the default one, which other programs may use
   std::string conf = "/etc/ceph/ceph.conf";
   std::string user = "client.orrery";
-  std::string keyring = {};  // empty: as the configuration says
+  std::string keyring = {};  // empty: as configured
 
   bool operator==(const PoolPlace&) const = default;
 };

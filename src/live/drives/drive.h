@@ -4,15 +4,15 @@
 // may be gone, or the bytes may be there in part (torn at any byte). A file that is removed may
 // come back after a power cut. Names are short, of letters, digits, dots and dashes.
 //
-// Faults. create and append say `full` where there is no space; open says `missing`; everything
-// may say `failed`, and a drive on another machine `busy`. read gives what is there: that it is
-// right is for the reader to check (blob.h), for drives flip bits and lose writes in silence.
+// Faults. create and append return `full` if there is no space, and open `missing`; every call may
+// return `failed`, and on another machine `busy`. read returns what is there: the reader checks
+// whether it is right (blob.h), because drives flip bits and lose writes silently.
 //
 // Threads. All calls of a Drive from any thread; those of a file from one at a time.
 //
-// Besides its files a drive keeps a note of a few lines (witness.h), and files that no row names
-// any more are set aside on it: they are listed apart, open() still finds them, and they come back
-// or are removed later (sweep.h).
+// Besides its files a drive keeps a note of a few lines (witness.h). Files that no row names any
+// more are set aside on it: they are listed separately, open() still finds them, and later they are
+// brought back or removed (sweep.h).
 //
 // Live: folder_drive.h, s3_drive.h, rados_drive.h. Simulated: simulated_drive_fixture.h, which
 // tears, loses, flips and fills.
@@ -34,17 +34,15 @@ class DriveFile {
  public:
   virtual ~DriveFile() = default;
   virtual Outcome<void> append(std::span<const std::string_view> pieces) = 0;
-  // So many bytes will be appended in all, header and checksums counted: where the drive likes to
-  // know it, it finds their places before they come. It promises nothing, and neither does who
-  // asks.
+  // Announces how many bytes will be appended in all, so that the drive may reserve room. A hint:
+  // neither side promises anything.
   virtual void expect(std::uint64_t bytes) { (void)bytes; }
-  // Nothing more is appended: the file may begin to be synced beside others. sync() says how it
-  // went.
+  // Starts syncing, after the last append, so that several files sync at once. sync() returns the
+  // result.
   virtual void begin_sync() {}
-  // Bytes from `offset` on; fewer than asked for only at the end of the file.
+  // Returns how many bytes were read from `offset` on; fewer than asked for only at the end.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
-  // ... and what follows them into `behind`, so that bytes and their checksum are read by one call,
-  // each to its place.
+  // As above, with the bytes that follow in `behind`: data and checksum in one call.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
                                     std::span<char> behind) {
     auto got = read(offset, into);
@@ -72,7 +70,7 @@ class Drive {
   virtual ~Drive() = default;
   virtual Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) = 0;
   virtual Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) = 0;
-  virtual Outcome<void> remove(const std::string& name) = 0;  // good where there is none
+  virtual Outcome<void> remove(const std::string& name) = 0;  // succeeds if there is none
   virtual Outcome<std::vector<std::string>> list() = 0;       // in no order
   virtual Outcome<DriveSpace> space() = 0;
 
@@ -99,7 +97,8 @@ class Drive {
     (void)file;
     return {};
   }
-  // On another machine: what is there is looked for, and read only where it is wanted.
+  // Returns true if the drive is on another machine: checks then look for files without reading
+  // them.
   virtual bool is_remote() const { return false; }
 };
 

@@ -20,24 +20,24 @@ inline constexpr int kShardsMax = 32;
 
 struct ShardPlan {
   int data = 1;    // k
-  int parity = 0;  // m; with one of data: further copies
+  int parity = 0;  // m; if k is 1, further copies
   int total() const { return data + parity; }
   bool operator==(const ShardPlan&) const = default;
 };
 
-// The parities of `data` (k blocks of one length), in the memory of `spare` as far as it goes:
-// those of an earlier stripe, so that a large object asks for memory once.
+// Returns the parities of `data` (k blocks of one length). Reuses the memory of `spare`, the
+// parities of an earlier stripe, so that a large object allocates once.
 std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::string_view> data,
                                    std::vector<std::string> spare = {});
 
-// The block of shard `wanted` from any k of the others; `blocks` has k + m places, those that are
-// lost empty (nullopt). Nullopt where fewer than k are there.
+// Returns the block of shard `wanted`, computed from any k of the others; nullopt if there are
+// fewer. `blocks` has k + m entries, nullopt for lost ones.
 std::optional<std::string> rebuilt_block(const ShardPlan& plan,
                                          std::span<const std::optional<std::string>> blocks,
                                          int wanted);
 
 std::uint32_t block_crc(std::string_view bytes, std::uint32_t before);
-// CRC-64/XZ, of bytes that follow those of `before`.
+// Returns the CRC-64/XZ of bytes that follow those whose CRC is `before`.
 std::uint64_t content_crc(std::string_view bytes, std::uint64_t before = 0);
 
 }  // namespace orrery::drives

@@ -8,8 +8,8 @@
 namespace orrery::drives {
 
 std::optional<std::string> read_file(const std::string& path);
-// Replaces the file as files::replace_file() does, with the rights of the store's own files. errno
-// says why not.
+// Replaces a file whole or not at all (files::replace_file), with the rights of the store's own
+// files. Returns false on failure, with errno set.
 bool write_durably(const std::string& path, std::string_view text, int mode = 0640);
 
 }  // namespace orrery::drives

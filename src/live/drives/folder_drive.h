@@ -7,10 +7,10 @@
 //   FOLDER/aside/MS/NAME files set aside at MS milliseconds of healthy time; `origin` there says
 //   why
 // A drive whose folder has lost its mark (not mounted, a new disk) is refused, so that nothing is
-// written into the mount point below it. Of a large file writing back begins while it is still
-// being written, so that sync() has little left to do, and the file system finds its places ahead
-// of the bytes where it is told how many will come: never more ahead than have come, or some
-// megabytes, so that a client who only announces takes no room.
+// written into the mount point below it. Writing back of a large file begins while it is still
+// being written, so that sync() has little left to do. If the size is known, room on the disk is
+// reserved ahead, but never more than has been written so far, or a few megabytes: a client that
+// only announces a large object takes no room.
 #pragma once
 
 #include "core/base/diagnostic.h"
@@ -23,14 +23,14 @@ struct DriveMark {
   std::string drive;  // its own, in that store
 };
 
-// What a drive's mark says.
+// Returns the text of a drive's mark.
 std::string mark_text(const DriveMark& mark);
 
 // What this program may do to a folder that has no mark.
 enum class Marking {
   refuse,  // nothing: a drive without a mark is not there
   make,    // make a drive where the folder has no files of one
-  again,   // and write the mark again where it is lost or damaged (repair, after it was asked)
+  again,   // as make, and write a lost or damaged mark again (a repair that was asked for)
 };
 
 // Opens the drive. A mark that cannot be read is not taken for another store's.

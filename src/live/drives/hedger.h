@@ -1,9 +1,9 @@
-// The live driver of hedge.h: knows what was seen of the drives, and reads those that are suspect
-// on threads of their own, so that who waits for one may go to the others.
+// The live driver of hedge.h: keeps the read times of the drives, and reads suspect drives on
+// threads of their own, so that a reader that waits for one can turn to the others.
 //
-// Threads. All calls from any thread. A read that nobody waits for any more goes on until its drive
-// answers; there are at most `at_once_max` of them, and the destructor waits for them, for they use
-// their drives.
+// Threads. All calls from any thread. A read that its reader has given up goes on until its drive
+// answers; there are at most `at_once_max` of them, and the destructor waits for them, because they
+// use their drives.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace orrery::drives {
 
-// A read under way, and its file, which is the reader's again once it is done.
+// A read in progress, with its file, which belongs to the reader again when the read is done.
 class SlowRead {
  public:
   struct Result {
@@ -27,7 +27,7 @@ class SlowRead {
     std::shared_ptr<DriveFile> file = nullptr;
   };
   bool is_done() const;
-  bool wait_for(Micros time) const;  // false: it is not done yet
+  bool wait_for(Micros time) const;  // Returns false if it is not done yet.
   const Result& wait() const;
 
  private:
@@ -38,8 +38,8 @@ class SlowRead {
 };
 
 struct HedgeCounts {
-  std::uint64_t asked = 0;  // reads whose others were asked too
-  std::uint64_t won = 0;    // ... and answered first
+  std::uint64_t asked = 0;  // reads for which other drives were read too
+  std::uint64_t won = 0;    // ... and were first
   int suspects = 0;         // drives that are slow now
 };
 
@@ -52,7 +52,7 @@ class Hedger {
 
   void note(const std::string& drive, Micros took);
   bool suspects(const std::string& drive) const;
-  // Reads a suspect drive beside the caller; null where the drive is to be read as any.
+  // Starts a background read of a suspect drive; nullopt if the drive should be read as usual.
   struct Begun {
     std::shared_ptr<const SlowRead> read;
     Micros delay{0};
@@ -66,7 +66,7 @@ class Hedger {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   SeenTimes seen_;
-  std::map<std::string, DriveTrust> trust_;  // of those that were slow once
+  std::map<std::string, DriveTrust> trust_;  // by drive; only drives that were slow once
   int under_way_ = 0;
   std::atomic<std::uint64_t> asked_ = 0;
   std::atomic<std::uint64_t> won_ = 0;

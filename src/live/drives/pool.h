@@ -2,18 +2,18 @@
 //
 // Promises. An append whose wait() was good is on the disks of all replicas that the pool has at
 // that moment; before that it may be there, in part of its object's appends from the front, or not.
-// What is called for one object is carried out in the order of the calls. Names are those of
-// files of a drive with a few signs more; an object holds 128 MiB at the most.
+// Calls for one object take effect in the order of the calls. Names are those of a drive's files
+// with a few more characters; an object holds at most 128 MiB.
 //
-// Faults. `silent`: nobody answered in time, or the cluster cannot be reached. An append that was
-// silent may have been carried out all the same, or be carried out later. `refused`: the cluster
-// knows us not, or has no such pool; neither says anything of what is stored. `full` is answered at
-// once, not waited out. read gives what is there: that it is right is for the reader to check.
+// Faults. `silent`: no answer came in time, or the cluster cannot be reached. A silent append may
+// still have been carried out, or be carried out later. `refused`: the cluster does not know us, or
+// has no such pool; neither says anything about what is stored. `full` is returned at once, not
+// waited out. read returns what is there: the reader checks whether it is right.
 //
 // Threads. All calls from any thread; those of an Append from one.
 //
-// Live: ceph_pool.h. Simulated: simulated_pool_fixture.h, which is silent before and after the
-// deed, refuses, fills, flips and forgets what was not acknowledged.
+// Live: ceph_pool.h. Simulated: simulated_pool_fixture.h, which is silent before or after the call
+// takes effect, refuses, fills, flips and forgets what was not acknowledged.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ inline std::unexpected<PoolError> pool_error(PoolFault kind, std::string what) {
   return std::unexpected(PoolError{kind, std::move(what)});
 }
 
-// One that is on its way; dropped, it goes on and nobody hears of it.
+// An append in progress. If it is dropped, the append goes on without a result.
 class Append {
  public:
   virtual ~Append() = default;
@@ -55,8 +55,8 @@ struct PoolSpace {
 class Pool {
  public:
   virtual ~Pool() = default;
-  // At the end of the object. `fresh`: it is made, and `taken` where it is there already; else it
-  // is `absent` where it is not.
+  // Appends to the object. `fresh`: makes it first, and fails with `taken` if it exists; otherwise
+  // fails with `absent` if it does not.
   virtual std::unique_ptr<Append> append(const std::string& object, std::string_view bytes,
                                          bool fresh) = 0;
   // Appends to an object are multiples of this, but for the last one.

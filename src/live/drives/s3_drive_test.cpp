@@ -1,5 +1,5 @@
-// A drive in another object store, whose answers are laid down here: what is asked of it and by
-// whom, what is made of each answer, and every sentence that refuses a place.
+// A drive in another object store, simulated by a server with scripted answers: what the drive asks
+// and how it signs, what it makes of each answer, and which places it refuses.
 #include "live/drives/s3_drive.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ using testing::UnorderedElementsAre;
 const DriveMark kOwnMark{"0123456789abcdef", "cold-0"};
 constexpr const char* kOwnMarkText = "orrery-drive 1\nstore 0123456789abcdef\ndrive cold-0\n";
 
-// Objects by key, two of them a page; what is in `says` is said instead, one after another.
+// Objects by key, two per page; the answers in `says` are given instead, one per request.
 class OtherStore {
  public:
   struct Says {
@@ -59,9 +59,9 @@ class OtherStore {
       const Says now = says.front();
       says.pop_front();
       return {.status = now.status,
-              .body = now.code.empty()
-                          ? ""
-                          : "<Error><Code>" + now.code + "</Code><Message>told</Message></Error>",
+              .body = now.code.empty() ? ""
+                                       : "<Error><Code>" + now.code +
+                                             "</Code><Message>scripted</Message></Error>",
               .headers = now.headers};
     }
     return acted(request, path);
@@ -69,7 +69,7 @@ class OtherStore {
 
   std::mutex mutex;
   std::condition_variable turn;
-  int together = 0;  // so many requests are answered once all of them are there
+  int together = 0;  // requests that are held until this many have arrived
   std::map<std::string, std::string> objects;
   std::deque<Says> says;
   std::vector<std::string> asked;
@@ -133,14 +133,15 @@ class S3DriveTest : public testing::Test {
   Result<std::unique_ptr<Drive>> opened(bool make) {
     return open_s3_drive(place, kOwnMark, access, spool, make);
   }
-  // What refuses the drive: where, what and how it is mended.
+  // The reason for refusing the drive.
   std::string refusal(bool make) {
     const auto drive = opened(make);
     if (drive) return "opened";
     const Diagnostic& first = drive.error().front();
     EXPECT_EQ(first.code, "store.s3");
     EXPECT_EQ(first.place.file, place.endpoint + "/pail/tier/");
-    return first.what + " | " + first.fix;
+    EXPECT_FALSE(first.fix.empty());
+    return first.what;
   }
   std::unique_ptr<Drive> made() {
     auto drive = opened(true);
@@ -148,13 +149,10 @@ class S3DriveTest : public testing::Test {
     other.asked.clear();
     return std::move(*drive);
   }
-  static std::string told(const Fault& fault) {
-    constexpr const char* kKinds[] = {"missing", "full", "failed", "busy", "corrupt"};
-    return std::string(kKinds[static_cast<std::size_t>(fault.kind)]) + ": " + fault.what;
-  }
   template <class T>
-  static std::string told(const Outcome<T>& outcome) {
-    return outcome ? "good" : told(outcome.error());
+  static std::string kind_of(const Outcome<T>& outcome) {
+    constexpr const char* kKinds[] = {"missing", "full", "failed", "busy", "corrupt"};
+    return outcome ? "good" : kKinds[static_cast<std::size_t>(outcome.error().kind)];
   }
 
   OtherStore other;
@@ -170,41 +168,28 @@ std::string place_text(const std::string& text) {
     return place->endpoint + ' ' + place->bucket + " '" + place->prefix + "' " + place->region;
   }
   const Diagnostic& first = place.error().front();
-  if (first.code != "store.s3") return first.code;
+  EXPECT_EQ(first.code, "store.s3");
   EXPECT_EQ(first.place.file, text);
-  EXPECT_EQ(first.fix, "write s3+https://HOST[:PORT]/BUCKET[/PREFIX][?region=NAME]");
-  return first.what;
+  return "refused";
 }
 
-TEST(S3Places, are_read_part_by_part_or_named_as_they_were_written) {
+TEST(S3Place, is_parsed_or_refused) {
   EXPECT_EQ(place_text("s3+https://host:9000/pail"), "https://host:9000 pail '' us-east-1");
   EXPECT_EQ(place_text("s3+http://host/pail/a/b"), "http://host pail 'a/b/' us-east-1");
   EXPECT_EQ(place_text("s3+http://host/pail?region=eu-west-1"), "http://host pail '' eu-west-1");
   EXPECT_EQ(place_text("s3+http://host/pail/p?region=z9"), "http://host pail 'p/' z9");
-  const std::string none = "this is no place in an object store";
-  EXPECT_EQ(place_text("s3+http://host"), none);
-  EXPECT_EQ(place_text("s3+http:/host/pail"), none);
-  EXPECT_EQ(place_text("http://host/pail"), none);
-  EXPECT_EQ(place_text("s3+"), none);
-  EXPECT_EQ(place_text("s3+http://host?region=a/b"), none) << "the stroke is in the question";
-  EXPECT_EQ(place_text("s3+http://host/pail?region="), "'region=' is not understood");
-  EXPECT_EQ(place_text("s3+http://host/pail?regio"), "'regio' is not understood");
-  EXPECT_EQ(place_text("s3+http://host/pail?"), "'' is not understood");
-  EXPECT_EQ(place_text("s3+http://host/pail?Region=a"), "'Region=a' is not understood");
-  EXPECT_EQ(place_text("s3+http://host/pail?region=EU"), "'region=EU' is not understood");
-  EXPECT_EQ(place_text("s3+http://host/pail?region=a&b=c"), "'region=a&b=c' is not understood");
+  for (const char* bad :
+       {"s3+http://host", "s3+http:/host/pail", "http://host/pail", "s3+",
+        "s3+http://host?region=a/b", "s3+http://host/pail?region=", "s3+http://host/pail?regio",
+        "s3+http://host/pail?", "s3+http://host/pail?Region=a", "s3+http://host/pail?region=EU",
+        "s3+http://host/pail?region=a&b=c"}) {
+    EXPECT_EQ(place_text(bad), "refused") << bad;
+  }
   EXPECT_TRUE(is_s3_place("s3+x"));
   EXPECT_FALSE(is_s3_place("s3:x"));
-  const S3Access usual;
-  EXPECT_EQ(usual.retry.attempts_max, 3);
-  EXPECT_DOUBLE_EQ(usual.retry.base_s, 0.1);
-  EXPECT_DOUBLE_EQ(usual.retry.cap_s, 1);
-  EXPECT_DOUBLE_EQ(usual.client.connect_s, 3);
-  EXPECT_EQ(usual.client.slow_s, 10);
-  EXPECT_EQ(usual.client.slow_bytes_per_s, 16'384);
 }
 
-TEST_F(S3DriveTest, a_place_is_marked_once_and_by_its_drive) {
+TEST_F(S3DriveTest, a_place_is_marked_once_with_the_id_of_its_drive) {
   ASSERT_TRUE(opened(true));
   EXPECT_EQ(other.objects.at("tier/drive"), kOwnMarkText);
   EXPECT_THAT(other.asked,
@@ -227,69 +212,58 @@ TEST_F(S3DriveTest, a_place_is_marked_once_and_by_its_drive) {
   EXPECT_EQ(space->total_bytes + space->free_bytes, 0u) << "it is not known";
 }
 
-TEST_F(S3DriveTest, a_place_that_cannot_be_ours_is_refused_with_its_reason) {
-  EXPECT_EQ(refusal(false),
-            "this drive of the store is not there: GET pail/tier/drive: 404 NoSuchKey  | check the "
-            "address, or replace it with `orrery store repair`");
+TEST_F(S3DriveTest, a_place_that_cannot_be_used_is_refused_with_the_reason) {
+  EXPECT_THAT(refusal(false), HasSubstr("404 NoSuchKey"));
   other.says = {{.status = 403, .code = "AccessDenied"}};
-  EXPECT_EQ(refusal(true),
-            "this drive of the store is not there: GET pail/tier/drive: 403 AccessDenied told | "
-            "make the bucket, and see that the keys may write to it");
+  EXPECT_THAT(refusal(true), HasSubstr("GET pail/tier/drive: 403 AccessDenied"));
   other.says = {{.status = 404, .code = "NoSuchKey"}, {.status = 403, .code = "ReadOnly"}};
-  EXPECT_EQ(refusal(true),
-            "this drive of the store is not there: PUT pail/tier/drive: 403 ReadOnly told | "
-            "make the bucket, and see that the keys may write to it");
+  EXPECT_THAT(refusal(true), HasSubstr("PUT pail/tier/drive: 403 ReadOnly"));
   other.objects["tier/drive"] = "orrery-drive 1\nstore 0123456789abcdef\ndrive cold-1\n";
   for (const bool make : {false, true}) {
-    EXPECT_EQ(refusal(make),
-              "this place belongs to another store, or to another drive of ours | give every drive "
-              "a bucket or a prefix of its own");
+    EXPECT_THAT(refusal(make), HasSubstr("belongs to another store")) << make;
   }
   access.keys.clear();
   access.keys["tub"] = {"TUB", "secret", ""};
   other.asked.clear();
-  EXPECT_EQ(refusal(true),
-            "there are no keys for this object store | set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or give --s3-keys FILE");
+  EXPECT_THAT(refusal(true), HasSubstr("no keys"));
   EXPECT_THAT(other.asked, IsEmpty());
 }
 
-// A store that refuses us now, or has lost its bucket, is asked for the mark at the first call.
-TEST_F(S3DriveTest, a_mark_that_could_not_be_read_is_read_before_anything_else) {
+// If the mark could not be read when the drive was opened, the first call reads it.
+TEST_F(S3DriveTest, an_unread_mark_is_read_before_anything_else) {
   other.says = {{.status = 404, .code = "NoSuchBucket"}};
   const auto drive = opened(false);
   ASSERT_TRUE(drive) << "it may come back";
   other.asked.clear();
-  EXPECT_EQ(told((*drive)->list()), "busy: GET pail/tier/drive: 404 NoSuchKey ");
+  EXPECT_EQ(kind_of((*drive)->list()), "busy");
   other.objects["tier/drive"] = "another's";
-  EXPECT_EQ(told((*drive)->remove("a.00.0")), "busy: the mark of the drive is another's");
+  EXPECT_EQ(kind_of((*drive)->remove("a.00.0")), "busy");
   other.objects["tier/drive"] = kOwnMarkText;
-  EXPECT_EQ(told((*drive)->remove("a.00.0")), "good");
-  EXPECT_EQ(told((*drive)->remove("b.00.0")), "good");
+  EXPECT_EQ(kind_of((*drive)->remove("a.00.0")), "good");
+  EXPECT_EQ(kind_of((*drive)->remove("b.00.0")), "good");
   EXPECT_THAT(other.asked,
               ElementsAre("GET /pail/tier/drive", "GET /pail/tier/drive", "GET /pail/tier/drive",
                           "DELETE /pail/tier/a.00.0", "DELETE /pail/tier/b.00.0"));
 }
 
-TEST_F(S3DriveTest, an_answer_is_a_fault_of_its_kind) {
+TEST_F(S3DriveTest, each_answer_maps_to_a_kind_of_fault) {
   const auto drive = made();
   const auto after = [&](int status, const std::string& code, net::HeaderList headers = {}) {
     other.says = {{.status = status, .code = code, .headers = std::move(headers)}};
-    return told(drive->remove("x"));
+    return kind_of(drive->remove("x"));
   };
-  EXPECT_EQ(after(507, "NoRoom"), "full: DELETE pail/tier/x: 507 NoRoom told");
-  EXPECT_EQ(after(508, "NoRoom"), "busy: DELETE pail/tier/x: 508 NoRoom told");
-  EXPECT_EQ(after(403, "QuotaExceeded"), "full: DELETE pail/tier/x: 403 QuotaExceeded told");
-  EXPECT_EQ(after(403, "AccessDenied"), "busy: DELETE pail/tier/x: 403 AccessDenied told");
-  EXPECT_EQ(after(404, "NoSuchBucket"), "busy: DELETE pail/tier/x: 404 NoSuchBucket told");
-  EXPECT_EQ(after(500, "InternalError"), "busy: DELETE pail/tier/x: 500 InternalError told");
+  EXPECT_EQ(after(507, "NoRoom"), "full");
+  EXPECT_EQ(after(508, "NoRoom"), "busy");
+  EXPECT_EQ(after(403, "QuotaExceeded"), "full");
+  EXPECT_EQ(after(403, "AccessDenied"), "busy");
+  EXPECT_EQ(after(404, "NoSuchBucket"), "busy");
+  EXPECT_EQ(after(500, "InternalError"), "busy");
   EXPECT_EQ(after(404, "NoSuchKey"), "good");
-  EXPECT_EQ(told(drive->open("x")), "missing: HEAD pail/tier/x: 404  ");
+  EXPECT_EQ(kind_of(drive->open("x")), "missing");
   auto file = drive->create("x");
   ASSERT_TRUE(file);
   other.says = {{.headers = {{"ETag", '"' + std::string(32, '0') + '"'}}}};
-  EXPECT_EQ(told((*file)->sync()),
-            "corrupt: PUT pail/tier/x: 200  the store's ETag is not the MD5 of what was sent");
+  EXPECT_EQ(kind_of((*file)->sync()), "corrupt");
 }
 
 TEST_F(S3DriveTest, a_file_is_sent_whole_and_once_when_it_is_synced) {
@@ -302,7 +276,7 @@ TEST_F(S3DriveTest, a_file_is_sent_whole_and_once_when_it_is_synced) {
   ASSERT_TRUE((*file)->append(last));
   EXPECT_THAT(other.asked, IsEmpty());
   std::string bytes(3, '?');
-  EXPECT_EQ(told((*file)->read(0, bytes)), "failed: a file that is being written is not read");
+  EXPECT_EQ(kind_of((*file)->read(0, bytes)), "failed");
   ASSERT_TRUE((*file)->sync());
   ASSERT_TRUE((*file)->sync());
   EXPECT_THAT(other.asked, ElementsAre("PUT /pail/tier/a.00.0"));
@@ -310,7 +284,7 @@ TEST_F(S3DriveTest, a_file_is_sent_whole_and_once_when_it_is_synced) {
   EXPECT_TRUE(std::filesystem::is_empty(spool)) << "the spooled file has no name";
 }
 
-TEST_F(S3DriveTest, a_file_is_read_by_ranges_that_end_where_it_does) {
+TEST_F(S3DriveTest, a_file_is_read_by_ranges_within_its_size) {
   const auto drive = made();
   other.objects["tier/a.00.0"] = "0123456789";
   const auto file = drive->open("a.00.0");
@@ -328,12 +302,10 @@ TEST_F(S3DriveTest, a_file_is_read_by_ranges_that_end_where_it_does) {
   const auto other_range = drive->open("a.00.0");
   ASSERT_TRUE(other_range);
   other.says = {{.status = 206, .code = "x", .headers = {{"Content-Range", "bytes 5-9/10"}}}};
-  EXPECT_EQ(told((*other_range)->read(2, bytes)),
-            "corrupt: GET pail/tier/a.00.0: 206  the answer is not the range asked for: 52 bytes, "
-            "bytes 5-9/10");
+  EXPECT_EQ(kind_of((*other_range)->read(2, bytes)), "corrupt");
 }
 
-TEST_F(S3DriveTest, all_pages_of_a_list_are_names_below_the_prefix) {
+TEST_F(S3DriveTest, all_pages_of_a_list_are_read_below_the_prefix) {
   const auto drive = made();
   for (const char* name : {"a.00.0", "b.00.0", "c.00.0", "e.00.0"}) {
     other.objects[std::string("tier/") + name] = "x";
@@ -346,8 +318,7 @@ TEST_F(S3DriveTest, all_pages_of_a_list_are_names_below_the_prefix) {
               ElementsAre("GET /pail", "GET /pail after b.00.0", "GET /pail after drive"));
 }
 
-// Two calls at once have a client each, and each client writes by a name of its own.
-TEST_F(S3DriveTest, calls_at_once_have_clients_of_their_own) {
+TEST_F(S3DriveTest, concurrent_calls_use_separate_clients) {
   const auto drive = made();
   auto a = drive->create("a.00.0");
   auto b = drive->create("b.00.0");
@@ -367,16 +338,16 @@ TEST_F(S3DriveTest, calls_at_once_have_clients_of_their_own) {
   EXPECT_NE(*other.writers.begin(), "0123456789abcdef-cold-0-3") << "one that is free is taken";
 }
 
-TEST_F(S3DriveTest, who_did_not_answer_is_not_asked_for_a_moment) {
-  place.endpoint = "http://127.0.0.1:1";  // nobody listens there
+TEST_F(S3DriveTest, a_store_that_did_not_answer_is_left_alone_for_a_moment) {
+  place.endpoint = "http://127.0.0.1:1";  // no server listens there
   const auto drive = opened(false);
   ASSERT_TRUE(drive);
-  EXPECT_THAT(told((*drive)->list()), StartsWith("busy: GET pail/tier/drive: 0  "));
-  EXPECT_EQ(told((*drive)->list()), "busy: http://127.0.0.1:1 did not answer a moment ago");
-  EXPECT_EQ(told((*drive)->remove("x")), "busy: http://127.0.0.1:1 did not answer a moment ago");
+  EXPECT_EQ(kind_of((*drive)->list()), "busy");
+  EXPECT_EQ(kind_of((*drive)->list()), "busy");
+  EXPECT_EQ(kind_of((*drive)->remove("x")), "busy");
 }
 
-TEST_F(S3DriveTest, a_spool_that_takes_nothing_says_why) {
+TEST_F(S3DriveTest, a_full_or_missing_spool_is_a_fault) {
   const auto drive = made();
   auto file = drive->create("a.00.0");
   ASSERT_TRUE(file);
@@ -390,10 +361,9 @@ TEST_F(S3DriveTest, a_spool_that_takes_nothing_says_why) {
   const auto done = (*file)->append(pieces);
   ::setrlimit(RLIMIT_FSIZE, &was);
   std::signal(SIGXFSZ, before);
-  EXPECT_EQ(told(done), "failed: cannot spool in " + spool + ": File too large");
+  EXPECT_EQ(kind_of(done), "failed");
   std::filesystem::remove_all(spool);
-  EXPECT_EQ(told(drive->create("b.00.0")),
-            "failed: cannot spool in " + spool + ": No such file or directory");
+  EXPECT_EQ(kind_of(drive->create("b.00.0")), "failed");
 }
 
 }  // namespace

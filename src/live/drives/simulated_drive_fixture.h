@@ -34,8 +34,8 @@ class SimulatedDrive final : public Drive {
 
   std::uint64_t capacity = ~std::uint64_t{0};
   bool broken = false;           // every call fails
-  std::atomic<int> slow_ms = 0;  // a read takes so long
-  std::atomic<int> reads = 0;    // that were begun
+  std::atomic<int> slow_ms = 0;  // duration of a read
+  std::atomic<int> reads = 0;    // reads begun
 
   Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
     if (fails()) return fault(PortFault::failed, "no power");

@@ -179,4 +179,26 @@ class SimulatedPool final : public Pool {
   int calls_ = 0;
 };
 
+// A handle on a pool that outlives the drives that are opened on it.
+class SharedPool final : public Pool {
+ public:
+  explicit SharedPool(SimulatedPool& pool) : pool_(pool) {}
+  std::unique_ptr<Append> append(const std::string& object, std::string_view bytes,
+                                 bool fresh) override {
+    return pool_.append(object, bytes, fresh);
+  }
+  Said<std::size_t> append_unit() override { return pool_.append_unit(); }
+  Said<std::string> read(const std::string& object, std::uint64_t offset,
+                         std::size_t count) override {
+    return pool_.read(object, offset, count);
+  }
+  Said<std::uint64_t> size(const std::string& object) override { return pool_.size(object); }
+  Said<void> remove(const std::string& object) override { return pool_.remove(object); }
+  Said<std::vector<std::string>> list() override { return pool_.list(); }
+  Said<PoolSpace> space() override { return pool_.space(); }
+
+ private:
+  SimulatedPool& pool_;
+};
+
 }  // namespace orrery::drives

@@ -1,5 +1,5 @@
-// A file on another machine, read by a window that grows while reads follow one another: a block at
-// a time would be a round trip a block.
+// A file on another machine, read through a window that grows while reads are sequential: block by
+// block would cost one round trip per block.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace orrery::drives {
 
 class WindowedFile final : public DriveFile {
  public:
-  // As many bytes from `from` on as there are, up to `count`; none where the file has ended.
+  // Returns up to `count` bytes from `from` on; none at the end of the file.
   using Fetch = std::function<Outcome<std::string>(std::uint64_t from, std::size_t count)>;
 
-  // `front` is what is known of it already.
+  // `front` holds the first bytes, if they are known already.
   explicit WindowedFile(Fetch fetch, std::string front = {})
       : fetch_(std::move(fetch)), window_(std::move(front)) {}
 
@@ -40,7 +40,7 @@ class WindowedFile final : public DriveFile {
   static constexpr std::size_t kSpanMin = std::size_t{256} << 10;
   static constexpr std::size_t kSpanMax = std::size_t{2} << 20;
 
-  // False where the file has ended.
+  // Returns false at the end of the file.
   Outcome<bool> slide_to(std::uint64_t from, std::size_t wanted) {
     const std::uint64_t end = begin_ + window_.size();
     if (from >= begin_ && from < end) return true;

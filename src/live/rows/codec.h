@@ -5,7 +5,7 @@
 //   field    tag (varint), length (varint), bytes
 // A number is 8 bytes, little-endian; a list is its field again and again; a record within a record
 // is a field of bytes. A field that holds nothing (0, "", false) is not written. Tags are never
-// given another meaning; kRecordVersion rises only where an old reader must not go on.
+// given another meaning; kRecordVersion rises only if an old reader must stop.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,21 @@ class RecordWriter {
   RecordWriter() { bytes_ += static_cast<char>(kRecordVersion); }
   void put(unsigned tag, std::string_view value);
   void put(unsigned tag, std::uint64_t value);
-  void put_each(unsigned tag, std::string_view value);  // written even where it is empty
+  void put_each(unsigned tag, std::string_view value);  // written even if it is empty
   std::string finish() { return std::move(bytes_); }
 
  private:
   std::string bytes_;
 };
 
-// Calls `take` for every field, in order. False where the bytes are not a record that we can read.
+// Calls `take` for every field, in order. Returns false if the bytes are no record of a known
+// version.
 using TakeField = std::function<void(unsigned tag, std::string_view value)>;
 bool read_record(std::string_view bytes, const TakeField& take);
-// 0 where the field is no number.
+// Returns 0 if the field is no number.
 std::uint64_t number_of(std::string_view field);
 
-// Two texts in one field.
+// Encodes two texts in one field.
 std::string pair_field(std::string_view first, std::string_view second);
 std::pair<std::string, std::string> pair_of(std::string_view field);
 

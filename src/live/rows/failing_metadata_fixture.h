@@ -1,6 +1,6 @@
-// Rows whose port fails at one chosen call, whichever it is: a get, a commit, a flush or a cursor.
-// A commit that fails so has changed nothing. And rows that another was quicker to change: so many
-// commits are not taken.
+// Rows that fail at one chosen call: a get, a commit, a flush or a cursor. A failed commit changes
+// nothing. They can also refuse a number of commits, as if other gateways had changed the rows
+// first.
 #pragma once
 
 #include <memory>
@@ -16,28 +16,28 @@ class FailingMetadata final : public Metadata {
  public:
   explicit FailingMetadata(Metadata& of) : of_(of) {}
 
-  // From now on the call of this number fails, the first being 0, and none after it.
+  // Makes one later call fail: 0 is the next one.
   void fail_at(int call, drives::PortFault kind = drives::PortFault::failed) {
     left_ = call;
     kind_ = kind;
     failed_ = false;
   }
   bool has_failed() const { return failed_; }
-  // The next so many commits find that another came first.
+  // Makes the next `times` commits lose a race.
   void come_late(int times) { late_ = times; }
   int still_late() const { return late_; }
 
   drives::Outcome<std::optional<std::string>> get(std::string_view key) override {
-    if (fails()) return drives::fault(kind_, "the rows say no");
+    if (fails()) return drives::fault(kind_, "injected");
     return of_.get(key);
   }
   drives::Outcome<bool> commit(const Commit& commit) override {
-    if (fails()) return drives::fault(kind_, "the rows say no");
+    if (fails()) return drives::fault(kind_, "injected");
     if (late_ > 0) return --late_, false;
     return of_.commit(commit);
   }
   drives::Outcome<void> flush() override {
-    if (fails()) return drives::fault(kind_, "the rows say no");
+    if (fails()) return drives::fault(kind_, "injected");
     return of_.flush();
   }
   std::unique_ptr<Cursor> cursor() override {
@@ -54,7 +54,7 @@ class FailingMetadata final : public Metadata {
     bool valid() const override { return false; }
     std::string_view key() const override { return {}; }
     std::string_view value() const override { return {}; }
-    drives::Outcome<void> state() const override { return drives::fault(kind_, "the rows say no"); }
+    drives::Outcome<void> state() const override { return drives::fault(kind_, "injected"); }
 
    private:
     drives::PortFault kind_;

@@ -52,7 +52,7 @@ class MemoryMetadata final : public Metadata {
     return {};
   }
 
-  // The power comes back: the durable rows and the first `kept` of the commits behind them.
+  // The power comes back: keeps the durable rows and the first `kept` of the later commits.
   void crash(std::size_t kept) {
     rows_ = durable_;
     for (std::size_t i = 0; i < std::min(kept, pending_.size()); ++i) {
@@ -61,7 +61,7 @@ class MemoryMetadata final : public Metadata {
     durable_ = rows_;
     pending_.clear();
   }
-  // The next commit comes about, and its caller does not hear of it.
+  // The next commit takes effect, but its caller gets no answer.
   void lose_answer() { loses_answer_ = true; }
   std::size_t pending() const { return pending_.size(); }
 
@@ -70,7 +70,7 @@ class MemoryMetadata final : public Metadata {
     return std::make_unique<MemoryCursor>(rows_);
   }
 
-  // Gateways on the same rows: one that is not heard of any more holds nothing, and may live.
+  // Gateways on the same rows. One whose run is no longer held may still be alive.
   void share() { shared_ = true; }
   void lose_sight_of(std::uint64_t run) { held_.erase(run); }
   bool is_shared() const override { return shared_; }

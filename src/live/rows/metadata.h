@@ -12,10 +12,10 @@
 //
 // Threads. All calls from any thread, at once; a cursor belongs to one.
 //
-// Gateways. Where several share the rows, each run of one holds its number for as long as it lives,
-// and one of them leads: it keeps house. Whether a run lives is a guess, for a connection may be
-// lost and its gateway go on; so what died is given up by a commit on its row, which every commit
-// that names its files expects (Store::fence). Alone, a run leads and no other lives.
+// Gateways. If several share the rows, each run of one holds its number while it is alive, and one
+// of them leads: it does the upkeep. Whether a run is alive is a guess, because a connection may be
+// lost while its gateway goes on. So a dead run is given up by a commit on its row, which every
+// commit that names its files expects (Store::fence). A gateway that is alone always leads.
 //
 // Live: rocks_metadata.h, postgres_metadata.h. Simulated: memory_metadata_fixture.h, which crashes
 // and fails on demand.
@@ -34,25 +34,25 @@ namespace orrery::rows {
 
 struct RowChange {
   std::string key;
-  std::optional<std::string> value;  // none: the row goes, or is expected not to be there
+  std::optional<std::string> value;  // nullopt: the row is removed, or expected not to exist
 };
 
 struct Commit {
-  std::vector<RowChange> expects = {};  // rows as they were read
+  std::vector<RowChange> expects = {};  // rows as the caller read them
   std::vector<RowChange> changes = {};
-  bool durable = true;  // else only once a later commit is, or flush() has been called
+  bool durable = true;  // false: durable after a later durable commit or flush()
 };
 
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  virtual void seek(std::string_view key) = 0;  // to the first row at or after it
+  virtual void seek(std::string_view key) = 0;  // Moves to the first row at or after `key`.
   virtual void next() = 0;
-  virtual bool valid() const = 0;  // stands on a row
+  virtual bool valid() const = 0;  // Returns true if the cursor is on a row.
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
   virtual drives::Outcome<void> state()
-      const = 0;  // not valid() is the end of the rows only where this is good
+      const = 0;  // If not valid(): success at the end of the rows, or the fault.
 };
 
 class Metadata {
@@ -60,20 +60,21 @@ class Metadata {
   virtual ~Metadata() = default;
   virtual drives::Outcome<std::optional<std::string>> get(std::string_view key) = 0;
   virtual drives::Outcome<bool> commit(const Commit& commit) = 0;
-  virtual drives::Outcome<void> flush() = 0;  // all commits before it are durable
+  virtual drives::Outcome<void> flush() = 0;  // Makes all earlier commits durable.
   virtual std::unique_ptr<Cursor> cursor() = 0;
-  // Takes what the rows that begin with `prefix` held before off the disk, as far as the engine
-  // reaches: secrets that stood there in the clear.
+  // Removes old contents of the rows that begin with `prefix` from the disk, as far as the engine
+  // can: secrets that were stored in the clear.
   virtual drives::Outcome<void> forget_before(std::string_view) { return {}; }
 
-  // A number that grows with the commits that are durable and never falls, not even over restarts,
-  // unless rows are lost (witness.h); 0: these metadata count nothing.
+  // Returns the number of durable commits. It never falls, not even over restarts, unless rows are
+  // lost (witness.h); 0 if these metadata do not count.
   virtual std::uint64_t commits() const { return 0; }
-  // Reads all that is stored through; the fault names the file that is damaged.
+  // Reads everything that is stored; the fault names a damaged file.
   virtual drives::Outcome<void> check_files() { return {}; }
 
   virtual bool is_shared() const { return false; }
-  // From now on this run is alive, and the one it held before is not; false: another holds it.
+  // Marks this run as alive instead of the one held before; returns false if another gateway holds
+  // it.
   virtual drives::Outcome<bool> hold_run(std::uint64_t) { return true; }
   virtual drives::Outcome<bool> is_held(std::uint64_t) { return false; }  // by another gateway
   virtual drives::Outcome<bool> leads() { return true; }

@@ -1,7 +1,7 @@
 // Connections to PostgreSQL: made when they are wanted, kept for the next, few at a time.
 //
-// One that was lost is noticed before it is lent again, so that a database that was restarted costs
-// its callers nothing but those that were under way.
+// A lost connection is noticed before it is lent again, so that a restart of the database fails
+// only the calls that were in progress.
 #pragma once
 
 #include <libpq-fe.h>
@@ -35,7 +35,7 @@ struct Parameter {
 };
 
 drives::Outcome<Connection> connect(const std::string& where);
-// Whether an idle connection can be used: nothing has come over it, not even its end.
+// Returns true if an idle connection can be used: it is open and has no unread input.
 bool is_usable(PGconn* connection);
 // Rows come in binary form.
 drives::Outcome<Reply> ask(PGconn* connection, const char* statement,
@@ -46,7 +46,7 @@ class ConnectionPool {
  public:
   ConnectionPool(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
 
-  // A connection for as long as it lives; given back where it is still good.
+  // Lends a connection until the result is destroyed; a good one goes back to the pool.
   class Lent {
    public:
     Lent(ConnectionPool& pool, Connection connection)

@@ -5,11 +5,12 @@
 // order (those it only reads shared; one on all where it has many keys), compares what it expects
 // and changes the rows, in one transaction, synced before it answers; PostgreSQL gathers the syncs
 // of all. A cursor is a transaction that sees one moment, and reads pages. A run is alive while the
-// connection lives that holds its lock; so is the one that leads. Connections are few and kept;
-// where the database does not answer, calls say `busy` and connect anew.
+// connection lives that holds its lock; so is the one that leads. Connections are few and kept; if
+// the database does not answer, calls return `busy` and connect again.
 //
-// Where it may mislead: what a commit answered by `busy` or `failed` did is not known, as after a
-// crash. A server with `fsync` off is refused, one whose disk lies is not found out.
+// Where it is wrong: what a commit did that returned `busy` or `failed` is unknown, as after a
+// crash. A server with `fsync` off is refused; a disk that acknowledges syncs falsely is not
+// detected.
 #pragma once
 
 #include "core/base/diagnostic.h"
@@ -20,13 +21,13 @@ namespace orrery::rows {
 
 struct PostgresPlace {
   std::string where;   // as libpq reads it, without a password: "postgresql://USER@HOST/NAME"
-  std::string store;   // its id: a database holds one store
-  bool alone = false;  // no gateway may run meanwhile, to look after what is there
+  std::string store;   // id of the store; a database holds one
+  bool alone = false;  // for checks and repairs: no gateway may run at the same time
   // Only `make` takes a database that holds no store yet; `look` writes nothing.
   RocksOpening how = RocksOpening::make;
 };
 
-// Whether this names such a place, and no password: it is written down where others read it.
+// Checks that `where` names such a database, without a password: it is stored where others read it.
 Result<void> check_postgres_place(const std::string& where);
 
 Result<std::unique_ptr<Metadata>> open_postgres_metadata(const PostgresPlace& place);

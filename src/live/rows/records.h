@@ -1,12 +1,12 @@
-// What the store knows: buckets, versions of objects, uploads in parts, and the blobs that hold
-// their bytes; and the rows of the metadata where each stands.
+// The records of the store (buckets, versions of objects, uploads in parts, and the blobs that hold
+// their bytes) and the rows of the metadata that hold them.
 //
 //   b BUCKET                        a bucket
 //   o BUCKET 0 KEY                  the newest version of a key, a delete marker among them
 //   v BUCKET 0 KEY 0 ~STAMP         the versions before it, newest first
 //   u BUCKET 0 KEY 0 UPLOAD         an upload in parts
 //   p UPLOAD 0 NUMBER               a part of it
-//   s BLOB                          a blob: where its shards lie, or its few bytes
+//   s BLOB                          a blob: where its shards are, or its bytes if they are few
 //   g BLOB                          a blob that nothing refers to: its shards are to be removed
 //   t ACCESS-KEY                    a tenant
 //   e EPOCH                         a run of a gateway; blobs are named by the run that wrote them
@@ -44,12 +44,13 @@ struct Blob {
   drives::ShardPlan plan = {};
   std::uint64_t block_bytes = 0;
   std::vector<ShardPlace> shards = {};
-  std::string key_id = {};  // of the master key it is enciphered with; empty: it is not
-  // Few bytes stand here as a shard's block would, with their checksum, and there are no shards.
+  std::string key_id = {};  // id of the master key that encrypts it; empty: not encrypted
+  // The bytes of a small blob, stored like a shard's block with its checksum; it has no shards
+  // then.
   std::string held = {};
 };
 
-// A stretch of an object: all of it, or one part of a multipart upload.
+// A range of an object: all of it, or one part of a multipart upload.
 struct Extent {
   std::string blob;  // empty: no bytes
   std::uint64_t size = 0;
@@ -57,12 +58,12 @@ struct Extent {
   std::string checksum;
 };
 
-// A further copy of an object's bytes in another tier: made, read through once, and then either the
-// one that is read or on its way out (tier_places.h).
+// A further copy of an object's bytes in another tier: written, verified once, and then either the
+// copy that is read or the one about to be removed (tier_places.h).
 struct TierCopy {
   std::string tier;
   std::vector<Extent> extents = {};
-  bool checked = false;  // read through and right
+  bool checked = false;  // verified: read back and found right
 };
 
 struct Checksum {
@@ -93,13 +94,13 @@ struct Version {
   Retention retention = {};
   bool legal_hold = false;
   bool multipart = false;
-  std::string upload = {};  // that made it, so that its completion may be sent twice
+  std::string upload = {};  // upload that made it, so that a completion can be repeated
   std::vector<Extent> extents = {};
-  std::string tier = {};              // where they lie; empty: where the storage class says
+  std::string tier = {};              // tier that is read; empty: the tier of the storage class
   std::vector<TierCopy> copies = {};  // in other tiers
-  TimeMs restored_until_ms = 0;       // a copy in the first tier was asked for until then
+  TimeMs restored_until_ms = 0;       // a copy in the first tier was requested until then
 };
-// The extents of the version and of its copies: all that it needs, and all that goes with it.
+// Returns the extents of the version and of its copies.
 std::vector<Extent> all_extents(const Version& version);
 
 enum class Versioning { off, on, suspended };
@@ -110,7 +111,7 @@ struct Bucket {
   TimeMs created_ms = 0;
   Versioning versioning = Versioning::off;
   std::string acl = "private";
-  bool locks = false;     // object lock, for ever
+  bool locks = false;     // object lock; cannot be switched off
   std::string lock_mode;  // default retention
   std::uint64_t lock_days = 0;
   std::uint64_t lock_years = 0;
@@ -123,7 +124,7 @@ struct Upload {
   std::string bucket;
   std::string key;
   TimeMs started_ms = 0;
-  Version draft = {};  // what the object will be, but for its bytes
+  Version draft = {};  // the object to be, without its bytes
 };
 
 struct Part {
@@ -135,12 +136,11 @@ struct Part {
 struct Tenant {
   std::string access_key;
   std::string secret_key;
-  std::string id;  // of the owner, as it is shown
+  std::string id;  // id of the owner, as shown in answers
   std::string name;
   std::uint64_t quota_bytes = 0;  // 0: none
-  // The secret as it stands in the row where the store has a master key, and that key's id; the
-  // row then has no secret_key. An earlier program cannot read such a row, and lets nobody in by
-  // it.
+  // The sealed secret and the id of its master key, if the store has one; the row has no secret_key
+  // then. An earlier program cannot read such a row, so it refuses the tenant.
   std::string sealed = {};
   std::string key_id = {};
 };
@@ -151,7 +151,7 @@ std::string encode(const Bucket& bucket);
 std::string encode(const Upload& upload);
 std::string encode(const Part& part);
 std::string encode(const Tenant& tenant);
-// Nullopt where the bytes are no such record.
+// Return nullopt if the bytes are no such record.
 std::optional<Blob> decode_blob(std::string_view bytes);
 std::optional<Version> decode_version(std::string_view bytes);
 std::optional<Bucket> decode_bucket(std::string_view bytes);

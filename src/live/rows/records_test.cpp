@@ -13,7 +13,7 @@ Extent extent_with(const std::string& blob, std::uint64_t size) {
   return {.blob = blob, .size = size, .etag = "e" + blob, .checksum = "c" + blob};
 }
 
-// Every field has a value that no other has: one that is dropped or taken for its neighbour shows.
+// Every field has a value of its own, so that a dropped or swapped field shows.
 Version whole_version() {
   return {.stamp = 0x0102030405060708,
           .id = "id",
@@ -45,7 +45,7 @@ void expect_same(const Extent& a, const Extent& b) {
   EXPECT_EQ(a.checksum, b.checksum);
 }
 
-TEST(Records, a_version_is_read_with_every_field_as_it_was_written) {
+TEST(Records, a_version_is_read_as_written) {
   const Version v = whole_version();
   const auto read = decode_version(encode(v));
   ASSERT_TRUE(read);
@@ -81,7 +81,6 @@ TEST(Records, a_version_is_read_with_every_field_as_it_was_written) {
   EXPECT_EQ(read->copies[1].tier, "warm");
   EXPECT_FALSE(read->copies[1].checked);
   EXPECT_EQ(all_extents(v).size(), 3u) << "its own and those of its copies";
-  // One that holds nothing is read as nothing.
   const auto bare = decode_version(encode(Version{}));
   ASSERT_TRUE(bare);
   EXPECT_FALSE(bare->marker || bare->legal_hold || bare->multipart);
@@ -89,7 +88,6 @@ TEST(Records, a_version_is_read_with_every_field_as_it_was_written) {
   EXPECT_TRUE(bare->extents.empty() && bare->copies.empty() && bare->headers.empty());
 }
 
-// A cut record is refused, or is another: never the whole.
 TEST(Records, a_torn_version_is_never_taken_for_the_whole) {
   const std::string bytes = encode(whole_version());
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
@@ -100,7 +98,7 @@ TEST(Records, a_torn_version_is_never_taken_for_the_whole) {
   }
 }
 
-TEST(Records, buckets_uploads_parts_and_tenants_too) {
+TEST(Records, buckets_uploads_parts_and_tenants_are_read_as_written) {
   for (const Versioning versioning : {Versioning::off, Versioning::on, Versioning::suspended}) {
     const Bucket b{.name = "pail",
                    .owner = "main",
@@ -201,49 +199,8 @@ TEST(Records, a_blob_must_have_a_place_for_every_shard) {
   EXPECT_EQ(decode_blob(encode(wrong))->held, wrong.held);
 }
 
-TEST(Records, numbers_of_every_size_are_read_back_and_keep_their_order_as_rows) {
-  const std::uint64_t numbers[] = {
-      1,          0x7f,   0x80,        0xff,         0x100,
-      0x3fff,     0x4000, 0xffffffffu, 0x100000000u, 0x0102030405060708,
-      ~0ull >> 1, ~0ull};
-  std::string before;
-  for (const std::uint64_t n : numbers) {
-    EXPECT_EQ(from_big_endian(big_endian(n)), n);
-    EXPECT_GT(big_endian(n), before) << "the order of the bytes is that of the numbers";
-    before = big_endian(n);
-    RecordWriter to;
-    to.put(3, n);
-    to.put(static_cast<unsigned>(n & 0x3ffff) + 4, std::string_view("x"));  // tags of any length
-    std::uint64_t found = 0;
-    unsigned other = 0;
-    EXPECT_TRUE(read_record(to.finish(), [&](unsigned tag, std::string_view value) {
-      if (tag == 3) found = number_of(value);
-      if (tag != 3) other = tag;
-    }));
-    EXPECT_EQ(found, n);
-    EXPECT_EQ(other, static_cast<unsigned>(n & 0x3ffff) + 4);
-  }
-  for (const std::size_t bytes : {0u, 1u, 127u, 128u, 300u, 20'000u}) {
-    const auto [first, second] = pair_of(pair_field(std::string(bytes, 'f'), "second"));
-    EXPECT_EQ(first, std::string(bytes, 'f'));
-    EXPECT_EQ(second, "second");
-  }
-  EXPECT_EQ(number_of("seven b"), 0u) << "a number has eight bytes";
-  EXPECT_EQ(pair_of("\x7fshort").first, "") << "a length beyond the field";
-}
-
-TEST(Records, bytes_that_are_no_record_are_refused) {
-  const auto skip = [](unsigned, std::string_view) {};
-  EXPECT_FALSE(read_record("", skip));
-  EXPECT_FALSE(read_record("\x02", skip));  // of a later version
-  EXPECT_TRUE(read_record("\x01", skip));
-  EXPECT_FALSE(read_record("\x01\x05", skip));                        // a tag without a length
-  EXPECT_FALSE(read_record("\x01\x05\x09only", skip));                // a length beyond the end
-  EXPECT_FALSE(read_record("\x01" + std::string(12, '\xff'), skip));  // a number without an end
-}
-
-// Newest first, each key by itself, and none of another bucket whose name begins the same.
-TEST(Records, rows_stand_in_the_order_that_they_are_walked) {
+// Versions sort newest first; names that begin alike stay apart.
+TEST(Records, keys_sort_in_the_order_of_walks) {
   EXPECT_LT(row::version("b", "k", 9), row::version("b", "k", 8));
   EXPECT_TRUE(row::version("b", "k", 9).starts_with(row::versions("b", "k")));
   EXPECT_FALSE(row::version("b", "kk", 9).starts_with(row::versions("b", "k")));

@@ -1,9 +1,9 @@
-// A PostgreSQL in a thread of the test: it speaks the protocol (version 3) on a socket in a folder
-// of its own, and knows the few statements that the store asks, by their words.
+// A PostgreSQL server in a thread of the test: it speaks the protocol (version 3) on a socket in a
+// folder of its own, and recognises the few statements that the store uses by their words.
 //
-// It refuses a statement with any SQLSTATE, or hangs up instead of an answer, on demand; rows,
-// snapshots and advisory locks are as the server has them. What the statements do inside a real
-// server is not told here: tests/store_gateways_test.cpp asks one.
+// On demand it refuses a statement with any SQLSTATE, or hangs up instead of answering; rows,
+// snapshots and advisory locks work as in the server. What the statements do in a real server is
+// tested by tests/store_gateways_test.cpp.
 #pragma once
 
 #include <poll.h>
@@ -88,7 +88,7 @@ class SimulatedPostgres {
     for (const Client& client : clients_) ::shutdown(client.socket, SHUT_RDWR);
     changed_.wait_for(lock, kPatience, [this] { return clients_.empty(); });
   }
-  // False where there are not so many after a while.
+  // Returns false if there are not that many after a while.
   bool wait_for_connections(std::size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return clients_.size() == count; });
@@ -265,7 +265,7 @@ class SimulatedPostgres {
     return out;
   }
 
-  // Nothing where it is no question.
+  // Returns nullopt if the statement returns no rows.
   std::optional<std::vector<Row>> carry_out(Client& client, const Asked& asked) {
     const std::string& what = asked.statement;
     if (what.starts_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")) {

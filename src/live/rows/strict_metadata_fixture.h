@@ -1,5 +1,5 @@
-// Rows whose cursors are asked for a row, or sent on, only while they stand on one: who does
-// otherwise is told, where rows in memory would give whatever lies behind the last.
+// Rows whose cursors fail the test if they are read or advanced while they are on no row; rows in
+// memory would return whatever follows the last row.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,16 +37,18 @@ class StrictMetadata final : public Metadata {
       of_->seek(key);
     }
     void next() override {
-      if (stands()) of_->next();
+      if (is_on_row()) of_->next();
     }
     bool valid() const override { return sought_ && of_->valid(); }
-    std::string_view key() const override { return stands() ? of_->key() : std::string_view(); }
-    std::string_view value() const override { return stands() ? of_->value() : std::string_view(); }
+    std::string_view key() const override { return is_on_row() ? of_->key() : std::string_view(); }
+    std::string_view value() const override {
+      return is_on_row() ? of_->value() : std::string_view();
+    }
     drives::Outcome<void> state() const override { return of_->state(); }
 
    private:
-    bool stands() const {
-      EXPECT_TRUE(valid()) << "a row was asked for where there is none";
+    bool is_on_row() const {
+      EXPECT_TRUE(valid()) << "a cursor without a row was read";
       return valid();
     }
     std::unique_ptr<Cursor> of_;

@@ -1,10 +1,10 @@
-// The audit log: one line of JSON a request, appended when it was answered.
+// The audit log: one line of JSON per request, appended when it was answered.
 //
 //   {"time":"2013-05-24T00:00:00.000Z","request":"...","peer":"...","tenant":"...",
 //    "action":"s3:GetObject","bucket":"...","key":"...","status":200,"bytes":10,"ms":3}
 // A line is one write to a file that is opened for appending, so lines of several threads do not
-// mix and a log that was moved away by rename is begun anew when the store is (or by copying and
-// truncating it). It is not synced: a power cut may take the last lines.
+// mix. A log that was renamed is begun again when the store restarts (or copy and truncate it). It
+// is not synced: a power cut may lose the last lines.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct AuditEntry {
   TimeMs at = 0;
   std::string request;
   std::string peer;
-  std::string tenant;  // empty: a stranger
+  std::string tenant;  // empty: anonymous
   std::string action;
   std::string bucket;
   std::string key;

@@ -1,5 +1,5 @@
-// One request on its way through the gateway, and the functions that answer it: one an operation of
-// the protocol, found by gateway.cpp's table.
+// One request in the gateway, and the functions that answer it: one per operation of the protocol,
+// found in the table of operations.cpp.
 #pragma once
 
 #include "live/s3server/access.h"
@@ -15,20 +15,20 @@
 
 namespace orrery::s3server {
 
-// What a gateway is told besides its store.
+// Settings of a gateway besides its store.
 struct GatewaySetting {
   std::string region = "us-east-1";
-  std::string domain = "localhost";    // of virtual hosts: BUCKET.localhost
-  TimeMs day_ms = 24LL * 3600 * 1000;  // of lifecycle rules; shorter for tests
+  std::string domain = "localhost";    // domain of virtual hosts: BUCKET.localhost
+  TimeMs day_ms = 24LL * 3600 * 1000;  // day of lifecycle rules; shorter in tests
   ClientLimit limit = {};
-  // A body of so many bytes has an ETag that is no MD5, unless the client sends one.
+  // Size from which a body has an ETag that is no MD5, unless the client sends one.
   std::uint64_t quick_etag_bytes = std::uint64_t{16} << 20;
-  // Of all parts of an upload but the last (S3's limit).
+  // Minimum size of all parts of an upload but the last (S3's limit).
   std::uint64_t part_bytes_min = std::uint64_t{5} << 20;
-  // The bytes that a tenant may keep; 0: any number.
+  // Returns the bytes that a tenant may keep; 0: no limit.
   std::function<std::uint64_t(std::string_view tenant)> quota_of = nullptr;
   std::shared_ptr<const AuditLog> audit = nullptr;
-  // Where answers are made in place: whatever waits for a drive or a sync is put off.
+  // Set if answers are made on the network thread: what waits for a drive or a sync is deferred.
   bool puts_off = false;
 };
 
@@ -45,11 +45,11 @@ struct Operation {
   std::string_view parameter;  // of the query; empty: none of those that make another operation
   Handle handle;               // null where the body streams into an ObjectUpload
   std::string_view action;
-  std::string_view version_action = {};  // where the request names a version; empty: the same
-  std::string_view header = {};          // that must be there too
+  std::string_view version_action = {};  // action if the request names a version; empty: the same
+  std::string_view header = {};          // header that must be present too
   bool streams = false;
 };
-// The first row that fits the request; null where there is none.
+// Returns the first row that matches the request; null if there is none.
 const Operation* operation_of(const net::Request& raw, const S3Request& request);
 // Returns true if a parameter names an operation, ours or not.
 bool names_operation(const S3Request& request);
@@ -60,43 +60,44 @@ struct Call {
   const net::Request& raw;
   S3Request s3;
   Caller who;
-  const Operation* operation = nullptr;  // null: not one of ours
+  const Operation* operation = nullptr;  // null: not implemented
   GatewayCounts* counts = nullptr;
   QuotaBook* quotas = nullptr;
   PolicyBook* policies = nullptr;
   std::string body = {};  // of requests that carry a document, unwrapped
   bool may_wait = true;
-  // What is left to be done where the call may not wait; the answer is then this one's.
+  // The rest of the work if the call may not wait; its result is then the answer.
   std::function<Answer<net::Response>(Call&)> rest = nullptr;
 
   std::string_view header(std::string_view name) const { return raw.header(name); }
-  // "s3:GetObject", as policies name it; empty where the operation is not one of ours.
+  // Returns the name that policies use, such as "s3:GetObject"; empty if it is not implemented.
   std::string_view action() const;
 };
 
-// The bucket, where the caller may do this to it.
+// Returns the bucket if the caller may do this to it.
 Answer<Bucket> allowed_bucket(Call& call, Need need);
-// Whether the caller may do `action` to the key (empty: to the bucket): as the bucket's policy
-// says, and where that says nothing, as its ACL does.
+// Fails unless the caller may do `action` to the key (empty: to the bucket): by the bucket's
+// policy, or by its ACL if the policy does not say.
 Answer<void> check_right(const Call& call, const Bucket& bucket, std::string_view action,
                          std::string_view key, Need need);
-// ... to read this version, which it knows by its id or by being the newest.
+// Fails unless the caller may read this version, named by its id or as the newest.
 Answer<void> may_read(const Call& call, const Bucket& bucket, std::string_view key,
                       const Version& version, bool by_id);
-// Whether a condition on ETags may be asked about the key: its answer tells what is there.
+// Fails unless the caller may use a condition on ETags of the key: its result reveals what is
+// there.
 Answer<void> may_compare(Call& call, const Bucket& bucket, const std::string& key,
                          const WriteCondition& condition);
-// Rights that the headers of an upload need besides PutObject: those to set an ACL, tags and locks.
+// Checks the rights that the headers of an upload need besides PutObject: for ACLs, tags and locks.
 Answer<void> check_header_rights(const Call& call, const Bucket& bucket);
 // Returns true if the request asks to pass governance retention, and may.
 bool passes_governance(const Call& call, const Bucket& bucket, std::string_view key);
-// Who may not list a bucket may not learn what is not in it: "no such key" becomes "access denied".
+// Turns "no such key" into "access denied" for callers who may not list the bucket.
 Refused hidden(const Call& call, const Bucket& bucket, Refused refusal);
-// ... of a read; who is denied to read a key is denied that of one that is not there too.
+// As above for a read: a caller who is denied a key is denied it if it does not exist, too.
 Refused hidden_read(const Call& call, const Bucket& bucket, std::string_view key, bool by_id,
                     Refused refusal);
-// Room for so many bytes more within the quota of the bucket's owner, held until they are counted
-// or given up; null where there is no quota.
+// Reserves `bytes` within the quota of the bucket's owner, until they are counted or given up; null
+// if there is no quota.
 Answer<std::unique_ptr<QuotaBook::Hold>> hold_quota(Call& call, const Bucket& bucket,
                                                     std::uint64_t bytes);
 
@@ -150,16 +151,16 @@ Answered list_parts(Call& call);
 Answered complete_upload(Call& call);
 Answered abort_upload(Call& call);
 
-// What the headers of an upload say of the object to be.
+// Returns the object that the headers of an upload describe.
 Answer<Version> draft_of(Call& call, const Bucket& bucket);
-// The version's headers, as GET and HEAD show them.
+// Returns the version's headers, as GET and HEAD show them.
 net::HeaderList headers_of(const Version& version, bool with_checksum);
-// Tags as XML (<Tagging><TagSet>...) or as a query ("a=b&c=d"), checked.
+// Parse and check tags in XML (<Tagging><TagSet>...) or in a query ("a=b&c=d").
 Answer<HeaderList> tags_of_xml(std::string_view body, std::size_t most);
 Answer<HeaderList> tags_of_query(std::string_view text);
 net::Response tags_answer(const HeaderList& tags);
-// x-amz-expiration of a version under the bucket's rules; empty where none ends it.
-// x-amz-restore of a version of a slow tier that was asked for; empty where it was not.
+// Returns x-amz-expiration of a version under the bucket's rules; empty if no rule ends it.
+// Returns x-amz-restore of a version of a slow tier; empty if no restore was requested.
 std::string restore_of(const Version& version, TimeMs now);
 std::string expiration_of(const Bucket& bucket, std::string_view key, const Version& version);
 WriteCondition write_condition_of(const net::Request& raw);

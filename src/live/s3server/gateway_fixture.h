@@ -1,8 +1,14 @@
-// A gateway over a store in memory, asked as a server would ask it, by two tenants: "AK" is main's
-// key, "OTHER" another's.
+// A gateway over a store in memory with a hot tier of three drives and a cold one, asked as a
+// server would ask it. Two tenants: "AK" is the key of "main", who has a bucket "pail", and "OTHER"
+// that of "other".
 #pragma once
 
 #include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/digest.h"
 #include "live/drives/simulated_drive_fixture.h"
@@ -29,21 +35,21 @@ struct Asked {
 class GatewayTest : public testing::Test {
  protected:
   GatewayTest() {
-    for (int i = 0; i < 3; ++i) {
+    for (const char* name : {"d0", "d1", "d2", "c0"}) {
       drives.push_back(std::make_unique<SimulatedDrive>());
-      tier.drives.push_back("d" + std::to_string(i));
-      set[tier.drives.back()] = drives.back().get();
+      set[name] = drives.back().get();
     }
     store = std::make_unique<Store>(
         StoreSetting{.metadata = metadata,
                      .drives = set,
-                     .tiers = {tier},
+                     .tiers = {tier, {"cold", {1, 0}, {"c0"}}},
                      .now_ms = [this] { return ++now; },
                      .random_bytes = [this](std::size_t n) { return big_random(n); }});
     EXPECT_TRUE(store->open());
     add_tenant("AK", "main");
     add_tenant("OTHER", "other");
     open_gateway({});
+    put("/pail", "");
   }
   void open_gateway(GatewaySetting setting) {
     gateway = std::make_unique<Gateway>(*store, std::move(setting), [](const std::string&) {});
@@ -104,11 +110,103 @@ class GatewayTest : public testing::Test {
   net::Response put(const std::string& target, const std::string& body, HeaderList headers = {}) {
     return ask({.method = "PUT", .target = target, .body = body, .headers = std::move(headers)});
   }
+  void version_it(const std::string& status, const std::string& bucket = "/pail") {
+    EXPECT_EQ(put(bucket + "?versioning", "<VersioningConfiguration><Status>" + status +
+                                              "</Status></VersioningConfiguration>")
+                  .status,
+              200);
+  }
+  static std::string header(const net::Response& of, std::string_view name) {
+    return std::string(net::header_of(of.headers, name));
+  }
+  static std::string code(const net::Response& of) { return between(of.body, "<Code>", "</Code>"); }
+  static std::string between(const std::string& text, const std::string& from,
+                             const std::string& to) {
+    const auto at = text.find(from);
+    if (at == text.npos) return "";
+    const auto begin = at + from.size();
+    return text.substr(begin, text.find(to, begin) - begin);
+  }
+  net::Response get(const std::string& target, HeaderList headers = {}) {
+    return ask({.target = target, .headers = std::move(headers)});
+  }
+  net::Response head(const std::string& target, HeaderList headers = {}) {
+    return ask({.method = "HEAD", .target = target, .headers = std::move(headers)});
+  }
+  net::Response copy(const std::string& to, const std::string& from, HeaderList headers = {}) {
+    headers.emplace_back("x-amz-copy-source", from);
+    return ask({.method = "PUT", .target = to, .headers = std::move(headers)});
+  }
+  std::string begin_parts(const std::string& key, HeaderList headers = {}) {
+    return between(
+        ask({.method = "POST", .target = key + "?uploads", .headers = std::move(headers)}).body,
+        "<UploadId>", "</UploadId>");
+  }
+  net::Response put_part(const std::string& key, const std::string& id, const std::string& number,
+                         const std::string& bytes, HeaderList headers = {}) {
+    return put(key + "?partNumber=" + number + "&uploadId=" + id, bytes, std::move(headers));
+  }
+  net::Response complete(const std::string& key, const std::string& id,
+                         const std::vector<std::pair<int, std::string>>& parts,
+                         HeaderList headers = {}) {
+    std::string list;
+    for (const auto& [number, etag] : parts) {
+      list += "<Part><PartNumber>" + std::to_string(number) + "</PartNumber><ETag>" + etag +
+              "</ETag></Part>";
+    }
+    return ask({.method = "POST",
+                .target = key + "?uploadId=" + id,
+                .body = "<CompleteMultipartUpload>" + list + "</CompleteMultipartUpload>",
+                .headers = std::move(headers)});
+  }
+  // As the other tenant.
+  net::Response other(const std::string& method, const std::string& target,
+                      const std::string& body = {}, HeaderList headers = {}) {
+    return ask({.method = method,
+                .target = target,
+                .body = body,
+                .headers = std::move(headers),
+                .access_key = "OTHER"});
+  }
+  // Without a signature.
+  net::Response stranger(const std::string& method, const std::string& target,
+                         HeaderList headers = {}) {
+    headers.emplace_back("Host", "h");
+    return gateway->answer({.method = method, .target = target, .headers = std::move(headers)});
+  }
+  // The code of a refusal, or "taken".
+  static std::string fate(const net::Response& of) { return of.status < 300 ? "taken" : code(of); }
+  // A bucket "safe" with object locks.
+  void make_safe() {
+    EXPECT_EQ(ask({.method = "PUT",
+                   .target = "/safe",
+                   .headers = {{"x-amz-bucket-object-lock-enabled", "true"}}})
+                  .status,
+              200);
+  }
+  // Changes the newest version of a key of "pail" behind the gateway's back.
+  void change(const std::string& key, const std::function<void(Version&)>& how) {
+    EXPECT_TRUE(store->change_version("pail", key, std::nullopt, [&](Version& v) -> Answer<void> {
+      how(v);
+      return {};
+    }));
+  }
+  void set_document(const std::string& name, const std::string& text) {
+    EXPECT_TRUE(store->change_bucket("pail", [&](Bucket& bucket) -> Answer<void> {
+      bucket.documents.emplace_back(name, text);
+      return {};
+    }));
+  }
+  std::size_t files() const {
+    std::size_t count = 0;
+    for (const auto& drive : drives) count += drive->files().size();
+    return count;
+  }
 
   MemoryMetadata metadata;
   std::vector<std::unique_ptr<SimulatedDrive>> drives;
   DriveSet set;
-  Tier tier{"hot", {2, 1}, {}};
+  Tier tier{"hot", {2, 1}, {"d0", "d1", "d2"}};
   TimeMs now = 1'700'000'000'000;
   unsigned randomness = 0;
   std::unique_ptr<Store> store;

@@ -1,9 +1,9 @@
-// How much one client may ask for: so many requests a second, so many at once, so many bytes kept.
+// Limits of one client: requests per second, requests at a time, and bytes kept.
 //
-// A client is a tenant, or for strangers an address. Requests a second are a bucket of tokens that
-// holds two seconds' worth, so that bursts pass; one too many is told to slow down (503), which
-// S3's clients understand. "At once" is what keeps one tenant from taking every handler: the others
-// always find one free.
+// A client is a tenant, or an address if it is anonymous. Requests per second are a bucket of
+// tokens that holds two seconds' worth, so that bursts pass; a request too many gets 503 SlowDown,
+// which S3 clients understand. The limit of requests at a time keeps one tenant from taking every
+// handler.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@
 namespace orrery::s3server {
 
 struct ClientLimit {
-  double requests_per_s = 0;  // 0: any number
-  int at_once = 0;            // 0: any number
+  double requests_per_s = 0;  // 0: no limit
+  int at_once = 0;            // 0: no limit
 };
 
 class ClientLimits {
  public:
   explicit ClientLimits(const ClientLimit& limit) : limit_(limit) {}
 
-  // Counts a request for as long as it lives.
+  // Counts as one request while it lives.
   class Turn {
    public:
     Turn(ClientLimits& of, std::string client) : of_(of), client_(std::move(client)) {}
@@ -37,7 +37,7 @@ class ClientLimits {
     ClientLimits& of_;
     std::string client_;
   };
-  // Null: too many.
+  // Returns null if there are too many.
   std::unique_ptr<Turn> enter(const std::string& client, TimeMs now);
 
  private:
@@ -54,15 +54,15 @@ class ClientLimits {
   std::map<std::string, Account> accounts_;
 };
 
-// The bytes that uploads under way will add to what a tenant keeps. They are held from the moment
-// their length is announced, so that uploads at the same time cannot pass the quota together, and
-// given back once they are counted or the upload has failed.
+// Bytes that uploads in progress will add to what a tenant keeps. They are reserved as soon as
+// their length is announced, so that concurrent uploads cannot exceed the quota together, and
+// released once they are counted or the upload has failed.
 class QuotaBook {
  public:
   struct Ask {
     std::string tenant;
     std::uint64_t quota = 0;
-    // What the tenant keeps now, without what is held. Asked while nobody else holds or gives back.
+    // Returns what the tenant keeps now, without reservations. Called while no reservation changes.
     std::function<Answer<std::uint64_t>()> used;
   };
 
@@ -73,7 +73,7 @@ class QuotaBook {
   };
 
  public:
-  // Gives back what it holds when it ends.
+  // A reservation, released when it is destroyed.
   class Hold {
    public:
     Hold(Account& account, Ask ask) : account_(account), ask_(std::move(ask)) {}
@@ -81,7 +81,7 @@ class QuotaBook {
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
-    // Holds so many bytes in all; QuotaExceeded where there is no room for them.
+    // Raises the reservation to `bytes` in all; QuotaExceeded if there is no room.
     Answer<void> extend_to(std::uint64_t bytes);
 
    private:

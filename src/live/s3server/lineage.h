@@ -1,4 +1,4 @@
-// Lineage: which data and code made which model, as the tags of the objects say.
+// Lineage: which data and code made which model, from the tags of the objects.
 //
 //   orrery-from     keys that this one was made from, with blanks between: "KEY" of the same
 //                   bucket or "BUCKET//KEY"; further ones in orrery-from-2, orrery-from-3, ...
@@ -27,8 +27,8 @@ struct LineageNode {
   bool seen = false;  // shown above already
 };
 
-// The object and all that it was made from, each before its own sources. What may not
-// be seen is as if it were missing.
+// Returns the object and everything it was made from, each before its own sources. Objects that the
+// caller may not see are shown as missing.
 using MaySee = std::function<bool(const Bucket& bucket, const std::string& key)>;
 Answer<std::vector<LineageNode>> lineage_of(Store& store, const std::string& bucket,
                                             const std::string& key, const MaySee& may_see);

@@ -1,11 +1,10 @@
-// Lineage, restore and metrics, as the protocol and its neighbours show them.
+// The lineage of an object: what it was made from.
 #include "live/s3server/lineage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "live/s3server/gateway_fixture.h"
-#include "live/s3server/status.h"
 
 namespace orrery::s3server {
 namespace {
@@ -15,13 +14,12 @@ using testing::Not;
 
 class LineageTest : public GatewayTest {
  protected:
-  LineageTest() { put("/pail", ""); }
   void put_tagged(const std::string& key, const std::string& tags) {
     ASSERT_EQ(put("/pail/" + key, "bytes of " + key, {{"x-amz-tagging", tags}}).status, 200);
   }
 };
 
-TEST_F(LineageTest, shows_what_an_object_was_made_from) {
+TEST_F(LineageTest, sources_are_shown_as_a_tree) {
   put_tagged("data", "orrery-role=dataset");
   put_tagged("code", "orrery-role=code");
   put_tagged("ckpt", "orrery-role=checkpoint&orrery-run=r&orrery-step=10&orrery-from=data%20code");
@@ -41,7 +39,7 @@ TEST_F(LineageTest, shows_what_an_object_was_made_from) {
   EXPECT_THAT(found, lines) << shown.body;
 }
 
-TEST_F(LineageTest, a_circle_ends_and_anothers_bucket_stays_shut) {
+TEST_F(LineageTest, a_circle_ends_and_other_tenants_buckets_stay_closed) {
   put_tagged("a", "orrery-from=b");
   put_tagged("b", "orrery-from=a%20theirs//secret");
   ask({.method = "PUT", .target = "/theirs", .access_key = "OTHER"});
@@ -52,46 +50,30 @@ TEST_F(LineageTest, a_circle_ends_and_anothers_bucket_stays_shut) {
   EXPECT_EQ(ask({.target = "/pail/none?orrery-lineage"}).status, 404);
 }
 
-TEST_F(LineageTest, a_restore_is_asked_for_and_shown) {
-  put("/pail/fast", "x");
-  const std::string request = "<RestoreRequest><Days>2</Days></RestoreRequest>";
-  const auto restore = [&](const std::string& target, const std::string& body) {
-    return ask({.method = "POST", .target = target + "?restore", .body = body});
-  };
-  EXPECT_EQ(restore("/pail/fast", request).status, 403);
-  EXPECT_EQ(restore("/pail/fast", "<RestoreRequest/>").status, 400);
-  EXPECT_EQ(restore("/pail/none", request).status, 404);
-  // As a rule would have left it.
-  ASSERT_TRUE(
-      store->change_version("pail", "fast", std::nullopt, [](Version& version) -> Answer<void> {
-        version.storage_class = "GLACIER";
-        version.tier = "cold";
-        return {};
-      }));
-  EXPECT_EQ(restore("/pail/fast", request).status, 202);
-  EXPECT_EQ(restore("/pail/fast", request).status, 200);
-  const net::Response head = ask({.method = "HEAD", .target = "/pail/fast"});
-  EXPECT_EQ(net::header_of(head.headers, "x-amz-restore"), "ongoing-request=\"true\"");
-  EXPECT_EQ(net::header_of(head.headers, "x-amz-storage-class"), "GLACIER");
+TEST_F(LineageTest, etags_and_special_characters_are_shown) {
+  put("/pail/a%2Bb", "1");
+  put("/pail/k", "x", {{"x-amz-tagging", "orrery-from=a%2Bb%20c%2520d"}});
+  put("/pail/c%20d", "2");
+  // MD5 of "x", "1" and "2".
+  EXPECT_EQ(get("/pail/k?orrery-lineage").body,
+            "pail/k  etag 9dd4e461268c8034f5c8564e155c67a6  in hot\n"
+            "  pail/a+b  etag c4ca4238a0b923820dcc509a6f75849b  in hot\n"
+            "  pail/c d  etag c81e728d9d4c2f636f067f89cc14862c  in hot\n");
+  LineageNode node{.bucket = "b", .key = "k"};
+  node.etag = "e";
+  node.tier = "cold";
+  EXPECT_EQ(lineage_text({node}), "b/k  etag e  in cold\n");
 }
 
-TEST_F(LineageTest, metrics_count_what_was_asked) {
-  put("/pail/a", "four");
-  ask({.target = "/pail/a"});
-  ask({.target = "/pail/none"});
-  ask({.target = "/pail", .access_key = "nobody"});
-  StoreStatus status{.requests = &gateway->counts(), .buckets = store->usage().all()};
-  status.tiers.push_back({.name = "hot", .plan = {2, 1}, .drives_away = 1});
-  const std::string text = metrics_text(status);
-  EXPECT_THAT(text, HasSubstr("orrery_store_requests_total{kind=\"put\",outcome=\"good\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("orrery_store_requests_total{kind=\"get\",outcome=\"good\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("orrery_store_requests_total{kind=\"get\",outcome=\"refused\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("orrery_store_bytes_total{kind=\"put\"} 4\n"));
-  EXPECT_THAT(text, HasSubstr("orrery_store_tier_reads_total{tier=\"hot\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("orrery_store_tier_redundancy_left{tier=\"hot\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("orrery_store_bucket_bytes{bucket=\"pail\"} 4\n"));
-  EXPECT_THAT(text, Not(HasSubstr("orrery_store_moves_total")));
-  EXPECT_THAT(status_json(status), HasSubstr("\"redundancy_left\": 0"));
+// A chain of sources ends after 64 steps.
+TEST_F(LineageTest, a_long_chain_ends) {
+  for (int i = 0; i < 80; ++i) {
+    put("/pail/k" + std::to_string(i), "x",
+        {{"x-amz-tagging", "orrery-from=k" + std::to_string(i + 1)}});
+  }
+  const std::string shown = get("/pail/k0?orrery-lineage").body;
+  EXPECT_THAT(shown, HasSubstr("k64"));
+  EXPECT_THAT(shown, Not(HasSubstr("k65")));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The thread that moves objects between tiers: what it counts and logs, when it rests, and that it
-// waits for its turn.
+// The thread that moves objects between tiers: what it counts and logs, and when it rests.
 #include "live/s3server/mover.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "live/s3server/requests_fixture.h"
+#include "live/s3server/gateway_fixture.h"
 
 namespace orrery::s3server::mover_tests {
 namespace {
@@ -22,7 +21,7 @@ bool soon(Condition holds) {
   return holds();
 }
 
-TEST(MovePolicy, tiers_are_told_by_name_and_the_others_keep_nothing_back) {
+TEST(MovePolicy, tiers_without_rules_keep_nothing) {
   const std::vector<store::Tier> tiers = {{"cold", {1, 0}, {}}, {"hot", {1, 0}, {}}};
   storage::KeepPlace told{.name = "cold"};
   told.keep.newest = 3;
@@ -34,9 +33,9 @@ TEST(MovePolicy, tiers_are_told_by_name_and_the_others_keep_nothing_back) {
   EXPECT_EQ(policy.places[1].keep.newest, 3);
 }
 
-class MoverTest : public RequestsTest {
+class MoverTest : public GatewayTest {
  protected:
-  // The fixture's clock ticks at every look, and this thread and the mover's would race for it.
+  // The fixture's clock ticks whenever it is read: this thread and the mover's would race for it.
   MoverTest() {
     StoreSetting setting = store->setting();
     setting.now_ms = [this] { return clock.load(); };
@@ -51,11 +50,11 @@ class MoverTest : public RequestsTest {
       said += line + '\n';
     };
   }
-  std::string heard() {
+  std::string logged() {
     const std::scoped_lock lock(mutex);
     return said;
   }
-  // As a rule that has come of age leaves it: it belongs to the cold tier and lies in the hot one.
+  // Puts an object that belongs to the cold tier but is in the hot one, as a due rule leaves it.
   void put_due(const std::string& key, const std::string& bytes) {
     put("/pail/" + key, bytes);
     ASSERT_TRUE(store->change_version("pail", key, std::nullopt, [](Version& v) -> Answer<void> {
@@ -69,18 +68,18 @@ class MoverTest : public RequestsTest {
   std::string said;
 };
 
-TEST_F(MoverTest, moves_what_belongs_elsewhere_and_counts_each_step) {
+TEST_F(MoverTest, objects_that_belong_elsewhere_move_and_each_step_is_counted) {
   put_due("a", std::string(3000, 'a'));
   put_due("b", std::string(2000, 'b'));
   put("/pail/stays", "x");
   const Mover mover(*store, {.day_ms = 1000}, log());
-  ASSERT_TRUE(soon([&] { return mover.counts().removed == 2; })) << heard();
+  ASSERT_TRUE(soon([&] { return mover.counts().removed == 2; })) << logged();
   EXPECT_EQ(mover.counts().copies, 2u);
-  EXPECT_EQ(mover.counts().verified, 4u) << "each where it was and where it goes";
+  EXPECT_EQ(mover.counts().verified, 4u) << "each object before and after its copy";
   EXPECT_EQ(mover.counts().bytes, 5000u);
   EXPECT_EQ(mover.counts().failed, 0u);
   ASSERT_TRUE(soon([&] { return mover.counts().waiting == 0; }));
-  EXPECT_EQ(heard(), "");
+  EXPECT_EQ(logged(), "");
   for (const char* key : {"a", "b"}) {
     const auto version = store->find("pail", key, std::nullopt);
     EXPECT_EQ(tier_of(*version), "cold") << key;
@@ -89,18 +88,18 @@ TEST_F(MoverTest, moves_what_belongs_elsewhere_and_counts_each_step) {
   EXPECT_EQ(get("/pail/a").body, std::string(3000, 'a'));
 }
 
-TEST_F(MoverTest, a_step_that_fails_is_counted_logged_and_asked_for_again) {
+TEST_F(MoverTest, a_failed_step_is_counted_logged_and_retried) {
   put_due("a", "bytes of a");
   drives.back()->capacity = 0;  // the cold one
   const Mover mover(*store, {.day_ms = 1000}, log());
   ASSERT_TRUE(soon([&] { return mover.counts().failed >= 1; }));
-  EXPECT_THAT(heard(), HasSubstr("copy of pail/a@null at cold failed: "));
+  EXPECT_THAT(logged(), HasSubstr("copy of pail/a@null at cold failed: "));
   EXPECT_EQ(mover.counts().copies, 0u);
   EXPECT_EQ(get("/pail/a").body, "bytes of a");
   EXPECT_GE(mover.counts().waiting, 1u);
 }
 
-TEST_F(MoverTest, one_that_may_not_waits) {
+TEST_F(MoverTest, a_mover_that_may_not_work_waits) {
   put_due("a", "bytes");
   std::atomic<bool> may = false;
   std::atomic<int> asked = 0;
@@ -119,7 +118,7 @@ TEST_F(MoverTest, one_that_may_not_waits) {
 }
 
 // A hundredth of a day apart, a tenth of a second at the least and a minute at the most.
-TEST_F(MoverTest, rests_between_rounds) {
+TEST_F(MoverTest, a_mover_rests_between_rounds) {
   const auto rounds_in = [&](TimeMs day_ms, std::chrono::milliseconds time) {
     const Mover mover(*store, {.day_ms = day_ms}, log());
     std::this_thread::sleep_for(time);
@@ -132,7 +131,7 @@ TEST_F(MoverTest, rests_between_rounds) {
   ASSERT_TRUE(soon([&] { return patient.counts().rounds >= 2; }));
 }
 
-TEST_F(MoverTest, a_rule_of_a_tier_makes_checkpoints_move_as_one) {
+TEST_F(MoverTest, a_checkpoint_moves_as_a_whole) {
   for (const char* key : {"c/0", "c/1"}) {
     put(std::string("/pail/") + key, std::string(100, 'c'),
         {{"x-amz-tagging", "orrery-run=r&orrery-step=1&orrery-parts=2"}});
@@ -146,7 +145,7 @@ TEST_F(MoverTest, a_rule_of_a_tier_makes_checkpoints_move_as_one) {
   ASSERT_TRUE(soon([&] {
     return tier_of(*store->find("pail", "c/0", std::nullopt)) == "cold" &&
            tier_of(*store->find("pail", "c/1", std::nullopt)) == "cold";
-  })) << heard();
+  })) << logged();
   EXPECT_EQ(tier_of(*store->find("pail", "d", std::nullopt)), "hot") << "the newest stays near";
 }
 

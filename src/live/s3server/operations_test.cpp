@@ -1,13 +1,13 @@
-// What holds of every operation of the protocol: it is refused where there is no such bucket or key
-// and to whom it is not allowed, a policy names it by its action, and a fault of the metadata, at
-// whichever call, is said and leaves everything as it was.
+// What holds for every operation of the protocol: it is refused if the bucket or key does not exist
+// or the caller may not do it, a policy names it by its action, and a fault of the metadata at any
+// call is returned and changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "live/rows/failing_metadata_fixture.h"
-#include "live/s3server/requests_fixture.h"
+#include "live/s3server/gateway_fixture.h"
 
 namespace orrery::s3server::operations_tests {
 namespace {
@@ -97,8 +97,8 @@ const std::vector<Asking>& askings() {
 
 std::string named(const Asking& asking) { return std::string(asking.method) + ' ' + asking.target; }
 
-// A gateway with something for every operation to find, over rows that fail on demand.
-class World final : public RequestsTest {
+// A gateway with an object of every kind, over rows that fail on demand.
+class World final : public GatewayTest {
  public:
   World() : failing(metadata) {
     ask({.method = "PUT", .target = "/safe"});
@@ -160,18 +160,18 @@ class World final : public RequestsTest {
     EXPECT_EQ(put("/pail?policy", R"({"Statement":[)" + statements + "]}").status, 204);
   }
 
-  using RequestsTest::ask;
-  using RequestsTest::code;
-  using RequestsTest::get;
-  using RequestsTest::put;
-  using RequestsTest::send;
-  using RequestsTest::signed_request;
+  using GatewayTest::ask;
+  using GatewayTest::code;
+  using GatewayTest::get;
+  using GatewayTest::put;
+  using GatewayTest::send;
+  using GatewayTest::signed_request;
   FailingMetadata failing;
   std::string id;
   std::string etag;
 };
 
-// A world as it was made: the same for calls that only read, another after each that changes it.
+// A fresh world after each operation that changes it, and the same one for those that read.
 class Worlds {
  public:
   World& next(const Asking& asking) {
@@ -191,7 +191,7 @@ std::string statement(const std::string& effect, const std::string& action) {
          R"(","Resource":["arn:aws:s3:::pail","arn:aws:s3:::pail/*"]})";
 }
 
-TEST(Operations, are_done_for_the_owner_and_for_nobody_else) {
+TEST(Operations, are_for_the_owner_only) {
   World world;
   for (const Asking& asking : askings()) {
     EXPECT_EQ(world.stranger(asking).status, 403) << named(asking);
@@ -206,7 +206,7 @@ TEST(Operations, are_done_for_the_owner_and_for_nobody_else) {
   }
 }
 
-TEST(Operations, a_policy_knows_each_by_its_action) {
+TEST(Operations, are_allowed_and_denied_by_their_action) {
   Worlds worlds;
   for (const Asking& asking : askings()) {
     World& world = worlds.next(asking);
@@ -221,7 +221,7 @@ TEST(Operations, a_policy_knows_each_by_its_action) {
   }
 }
 
-TEST(Operations, say_that_there_is_no_such_bucket_or_key) {
+TEST(Operations, report_a_missing_bucket_or_key) {
   World world;
   for (Asking asking : askings()) {
     std::string target = asking.target;
@@ -249,7 +249,7 @@ TEST(Operations, say_that_there_is_no_such_bucket_or_key) {
   }
 }
 
-TEST(Operations, say_that_a_document_is_not_theirs) {
+TEST(Operations, refuse_a_document_of_another_kind) {
   World world;
   for (Asking asking : askings()) {
     if (asking.body[0] != '<') continue;
@@ -261,14 +261,13 @@ TEST(Operations, say_that_a_document_is_not_theirs) {
   }
 }
 
-// A fault at any call, one after another until there is none left to fail: it is said, as what it
-// is, and the same request is good afterwards.
-TEST(Operations, a_fault_of_the_rows_is_said_wherever_it_strikes) {
+// A fault at each call in turn: it is returned as what it is, and the same request succeeds later.
+TEST(Operations, return_a_fault_of_the_rows_at_every_call) {
   Worlds worlds;
   for (const Asking& asking : askings()) {
     World& world = worlds.next(asking);
     int struck = 0;
-    int untold = 0;
+    int missed = 0;
     for (int call = 0; call < 60; ++call) {
       const PortFault kind = call % 2 == 0 ? PortFault::failed : PortFault::busy;
       const Asked asked = world.asked(asking);
@@ -281,21 +280,21 @@ TEST(Operations, a_fault_of_the_rows_is_said_wherever_it_strikes) {
         break;
       }
       ++struck;
-      const bool told = answer.status == (call % 2 == 0 ? 500 : 503) ||
-                        answer.body.find("<Code>InternalError") != answer.body.npos ||
-                        answer.body.find("<Code>SlowDown") != answer.body.npos;
-      untold += told ? 0 : 1;
-      EXPECT_TRUE(told || answer.status == asking.status)
+      const bool returned = answer.status == (call % 2 == 0 ? 500 : 503) ||
+                            answer.body.find("<Code>InternalError") != answer.body.npos ||
+                            answer.body.find("<Code>SlowDown") != answer.body.npos;
+      missed += returned ? 0 : 1;
+      EXPECT_TRUE(returned || answer.status == asking.status)
           << named(asking) << " call " << call << ": " << answer.status << answer.body;
     }
     EXPECT_GE(struck, 2) << named(asking) << " looks at who asks and at the bucket";
     EXPECT_LT(struck, 60) << named(asking);
     // The early look at what an upload would replace, two rows, may fail: the commit looks again.
-    EXPECT_LE(untold, std::string_view(asking.target) == "/pail/fresh" ? 2 : 0) << named(asking);
+    EXPECT_LE(missed, std::string_view(asking.target) == "/pail/fresh" ? 2 : 0) << named(asking);
   }
 }
 
-TEST(Operations, what_is_none_is_not_taken_for_one) {
+TEST(Operations, that_do_not_exist_are_refused) {
   World world;
   const auto status = [&](const char* method, const char* target) {
     return world.ask({.method = method, .target = target}).status;

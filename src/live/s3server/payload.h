@@ -1,10 +1,10 @@
-// The body of an upload as it comes: unwrapped, hashed, and held against what was announced.
+// The body of an upload as it comes: unwrapped, hashed, and compared with what was announced.
 //
 // x-amz-content-sha256 says what the body is: its SHA-256; UNSIGNED-PAYLOAD; or one of the
 // STREAMING- forms, where the bytes come in chunks ("SIZE;chunk-signature=...\r\nBYTES\r\n"), each
-// signed over the one before, with a trailer of checksums behind them or not (S3 API reference,
-// "Signature calculations: chunked upload"). Bytes are handed on before the whole is known to be
-// right; finish() says whether it was, and nothing of it may count before.
+// signed over the one before, with or without a trailer of checksums (S3 API reference, "Signature
+// calculations: chunked upload"). Bytes are handed on before the whole is verified; finish()
+// returns whether it was right, and nothing may be committed before.
 #pragma once
 
 #include <functional>
@@ -31,26 +31,26 @@ inline constexpr std::string_view kEmptySha256 =
 struct PayloadPlan {
   std::string payload;  // x-amz-content-sha256
   ChunkSeed seed = {};
-  std::optional<std::uint64_t> length = {};  // of the object, where it was announced
+  std::optional<std::uint64_t> length = {};  // of the object, if it was announced
   std::optional<std::string> md5 = {};       // raw
   std::optional<SumKind> sum = {};
-  std::string sum_value = {};  // base64; empty: it comes in the trailer, or the client asks for it
+  std::string sum_value = {};  // base64; empty: in the trailer, or to be computed
   bool sum_in_trailer = false;
-  bool quick = false;  // nobody asked for its MD5, and it is large: a CRC makes its ETag
+  bool quick = false;  // large and without an MD5 from the client: its ETag is a CRC
 };
 
 inline constexpr std::uint64_t kNeverQuick = ~std::uint64_t{0};
-// What the headers of a request say of its body; announced as `quick_bytes` or more it is quick.
+// Returns what the headers of a request say about its body; from `quick_bytes` on it is quick.
 Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller,
                                     std::uint64_t quick_bytes);
 
 struct PayloadEnd {
-  std::string md5;        // hexadecimal; empty: it was not made
-  std::uint64_t crc = 0;  // of a quick one
+  std::string md5;        // hexadecimal; empty: not computed
+  std::uint64_t crc = 0;  // of a quick body
   Checksum checksum = {};
   std::uint64_t size = 0;
 };
-// The ETag of these bytes in this blob.
+// Returns the ETag of these bytes in this blob.
 std::string etag_of(const PayloadEnd& end, std::string_view blob);
 
 class PayloadReader {
@@ -86,12 +86,12 @@ class PayloadReader {
   std::string line_;
   std::uint64_t chunk_left_ = 0;
   bool last_chunk_ = false;
-  std::string claimed_;  // the signature of the chunk under way
-  std::string before_;   // that of the one before
+  std::string claimed_;  // signature of the current chunk
+  std::string before_;   // signature of the chunk before
   std::optional<s3::Hash> chunk_sha_;
   std::string trailer_;
   std::string trailer_signature_;
-  // Of a large body, last: the digests are made beside the writing, MD5 by itself.
+  // For large bodies: digests on a second thread. Last, because it uses the members above.
   std::unique_ptr<HashLane> md5_lane_;
   std::unique_ptr<HashLane> lane_;
 };

@@ -1,5 +1,5 @@
-// Who may do what under a bucket policy: every operation of S3 that is served, with its actions
-// allowed, denied and not named, for the bucket's owner, another tenant and a stranger.
+// Who may do what under a bucket policy: every operation served, with each of its actions allowed,
+// denied or not mentioned, for the bucket's owner, another tenant and a stranger.
 //
 // What is expected comes from the documents, not from the evaluator: the actions of an operation
 // from "Required permissions for Amazon S3 API operations", the verdict from "Policy evaluation
@@ -11,7 +11,7 @@
 #include <array>
 #include <span>
 
-#include "live/s3server/requests_fixture.h"
+#include "live/s3server/gateway_fixture.h"
 
 namespace orrery::s3server::policy_table_tests {
 namespace {
@@ -26,10 +26,10 @@ struct Row {
   int status = 200;
   HeaderList headers = {};
   std::string body = {};
-  bool of_policy = false;  // the owner's alone, and his always
+  bool of_policy = false;  // always allowed to the owner, and to no one else
   bool empties = false;    // the bucket must be empty
-  // The key is not there: nobody needs the first action, for there is no object whose ACL could
-  // give it or not, but who is denied it is refused (API reference, GetObject).
+  // The key does not exist: the first action is not needed, because there is no object whose ACL
+  // could grant it, but a denial of it counts (API reference, GetObject).
   bool missing = false;
 };
 
@@ -329,7 +329,7 @@ bool may(const Row& row, const Effects& effects, Who who) {
          std::ranges::all_of(needed, [](Effect one) { return one == Effect::allow; });
 }
 
-// All alike; and where an operation needs several, each of them denied or not named by itself.
+// All actions alike; and if there are several, each of them denied or not mentioned by itself.
 std::vector<Effects> effects_of(const Row& row) {
   const std::size_t count = row.actions.size();
   std::vector<Effects> all;
@@ -345,7 +345,7 @@ std::vector<Effects> effects_of(const Row& row) {
   return all;
 }
 
-class PolicyTable : public RequestsTest {
+class PolicyTable : public GatewayTest {
  protected:
   // A bucket with what the row asks for.
   void make(const Row& row) {
@@ -395,7 +395,7 @@ class PolicyTable : public RequestsTest {
     return R"({"Effect":")" + effect + R"(","Principal":)" + principal + R"(,"Action":[)" + list +
            R"(],"Resource":["arn:aws:s3:::)" + bucket + R"(","arn:aws:s3:::)" + bucket + R"(/*"]})";
   }
-  // A denial stands among allowances of everything, so that it is the denial that is seen.
+  // A denial comes with an allowance of everything, so that only the denial can refuse.
   void set_policy(const Row& row, const Effects& effects, Who who) {
     Actions allowed = {"s3:GetBucketCORS"};  // that is not served
     Actions denied;

@@ -1,11 +1,11 @@
-// A store's folders and files are its user's alone: folders 0700, files 0600. What an earlier
-// program made for everybody to read is tightened when the store is opened.
+// Folders and files of a store are private to its user: folders 0700, files 0600. What an earlier
+// program left readable for others is tightened when the store is opened.
 //
-// The folder of the store, its file, its spool and its metadata are tightened each time. Of a drive
-// the mark and data/ are; the shards in data/ only where data/ itself was open, for they may be
-// many and nobody reaches them behind it. A drive's own folder outside the store's may be a mount
-// that others use, and is left as it is. Links inside are not followed: what they lead to is not
-// the store's.
+// The folder of the store, its file, its spool and its metadata are tightened each time, and so are
+// the mark and data/ of a drive. The shards in data/ are tightened only if data/ itself was open:
+// they may be many, and a closed data/ protects them. A drive's folder outside the store may be a
+// mount that others use, and is left as it is. Links are not followed: their targets do not belong
+// to the store.
 #pragma once
 
 #include "live/s3server/names.h"
@@ -13,7 +13,8 @@
 
 namespace orrery::s3server {
 
-// Notes what was tightened ("store.modes"), and what could not be, as a file of another user.
+// Returns notes about what was tightened ("store.modes") and what could not be, such as files of
+// another user.
 Diagnostics tighten_modes(const std::string& folder, const OpenedFolder& store);
 
 }  // namespace orrery::s3server

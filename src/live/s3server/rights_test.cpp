@@ -1,267 +1,209 @@
-// Who may, and for how long: ACLs, locks, signed URLs, policies.
+// Who may do what to another tenant's bucket: ways in that were open once, and what is not
+// revealed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "live/s3server/policy.h"
-#include "live/s3server/requests_fixture.h"
+#include <string>
+#include <utility>
+#include <vector>
 
-namespace orrery::s3server {
+#include "live/s3server/gateway_fixture.h"
+#include "live/store/moment.h"
+
+namespace orrery::s3server::rights_tests {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-TEST_F(RequestsTest, who_may_read_by_acl) {
-  const auto stranger = [&](const std::string& target, const std::string& method = "GET") {
-    return gateway->answer({.method = method, .target = target, .headers = {{"Host", "h"}}}).status;
-  };
-  const auto other = [&](const std::string& method, const std::string& target,
-                         const std::string& body = {}) {
-    return ask({.method = method, .target = target, .body = body, .access_key = "OTHER"}).status;
-  };
-  put("/pail/open", "x", {{"x-amz-acl", "public-read"}});
-  put("/pail/known", "x", {{"x-amz-acl", "authenticated-read"}});
-  put("/pail/shut", "x");
-  EXPECT_EQ(stranger("/pail/open"), 200);
-  EXPECT_EQ(stranger("/pail/known"), 403);
-  EXPECT_EQ(stranger("/pail/shut"), 403);
-  EXPECT_EQ(other("GET", "/pail/known"), 200);
-  EXPECT_EQ(other("GET", "/pail/shut"), 403);
-  EXPECT_EQ(stranger("/pail"), 403);
-  EXPECT_EQ(stranger("/pail/none"), 403) << "who may not list may not know what is not there";
-  EXPECT_EQ(ask({.method = "PUT", .target = "/pail?acl", .headers = {{"x-amz-acl", "public-read"}}})
-                .status,
-            200);
-  EXPECT_EQ(stranger("/pail"), 200);
-  EXPECT_EQ(stranger("/pail/none"), 404);
-  EXPECT_EQ(stranger("/pail/shut"), 403) << "a list is not its objects";
-  EXPECT_EQ(other("PUT", "/pail/theirs", "x"), 403) << "public-read is not public-write";
-  const std::string shown = get("/pail?acl").body;
-  EXPECT_THAT(shown, HasSubstr("xsi:type=\"Group\"><URI>"));
-  EXPECT_THAT(shown, HasSubstr("xsi:type=\"CanonicalUser\"><ID>main<"));
-  EXPECT_THAT(shown, HasSubstr("<Permission>READ</Permission>"));
-  EXPECT_THAT(shown, Not(HasSubstr("<Permission>WRITE</Permission>")));
-  ask({.method = "PUT", .target = "/pail?acl", .headers = {{"x-amz-acl", "public-read-write"}}});
-  EXPECT_EQ(other("PUT", "/pail/theirs", "x"), 200);
-  EXPECT_EQ(other("GET", "/pail/theirs"), 200) << "who put it may read it";
-  EXPECT_EQ(other("GET", "/pail?acl"), 403);
-  EXPECT_EQ(other("GET", "/pail/shut"), 403);
-}
-
-TEST_F(RequestsTest, locks_hold_as_long_as_they_say) {
-  ask({.method = "PUT",
-       .target = "/safe",
-       .headers = {{"x-amz-bucket-object-lock-enabled", "true"}}});
-  EXPECT_THAT(get("/safe?versioning").body, HasSubstr("Enabled")) << "locks need versions";
-  EXPECT_EQ(put("/safe?versioning",
-                "<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>")
-                .status,
-            409);
-  const auto lock = [&](const std::string& rule) {
-    return put("/safe?object-lock",
-               "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>" + rule +
-                   "</ObjectLockConfiguration>");
-  };
-  const auto retains = [](const std::string& inner) {
-    return "<Rule><DefaultRetention>" + inner + "</DefaultRetention></Rule>";
-  };
-  EXPECT_EQ(code(lock(retains("<Mode>GOVERNANCE</Mode>"))), "MalformedXML");
-  EXPECT_EQ(code(lock(retains("<Mode>GOVERNANCE</Mode><Days>1</Days><Years>1</Years>"))),
-            "MalformedXML");
-  EXPECT_EQ(code(lock(retains("<Mode>SOME</Mode><Days>1</Days>"))), "MalformedXML");
-  EXPECT_EQ(code(lock(retains("<Mode>GOVERNANCE</Mode><Days>0</Days>"))), "InvalidRetentionPeriod");
-  EXPECT_EQ(lock(retains("<Mode>GOVERNANCE</Mode><Years>2</Years>")).status, 200);
-  EXPECT_THAT(get("/safe?object-lock").body, HasSubstr("<Years>2</Years>"));
-  EXPECT_EQ(code(put("/pail?object-lock",
-                     "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>"
-                     "</ObjectLockConfiguration>")),
-            "InvalidBucketState");
-  const TimeMs before = now;
-  const std::string id = header(put("/safe/k", "x"), "x-amz-version-id");
-  const auto until = moment_of_iso(header(head("/safe/k"), "x-amz-object-lock-retain-until-date"));
-  ASSERT_TRUE(until);
-  EXPECT_GE(*until, before + 730 * kDayMs);
-  EXPECT_LE(*until, now + 730 * kDayMs);
-  const auto remove = [&](bool bypass) {
-    return ask({.method = "DELETE",
-                .target = "/safe/k?versionId=" + id,
-                .headers = bypass ? HeaderList{{"x-amz-bypass-governance-retention", "true"}}
-                                  : HeaderList{}})
-        .status;
-  };
-  EXPECT_EQ(remove(false), 403);
-  const auto retain = [&](const std::string& mode, TimeMs at, bool bypass) {
-    return ask({.method = "PUT",
-                .target = "/safe/k?retention&versionId=" + id,
-                .body = "<Retention><Mode>" + mode + "</Mode><RetainUntilDate>" + xml_time(at) +
-                        "</RetainUntilDate></Retention>",
-                .headers = bypass ? HeaderList{{"x-amz-bypass-governance-retention", "true"}}
-                                  : HeaderList{}})
-        .status;
-  };
-  EXPECT_EQ(retain("GOVERNANCE", *until + 1000, false), 200) << "longer: by anyone";
-  EXPECT_EQ(retain("GOVERNANCE", *until, false), 403) << "shorter: not so";
-  EXPECT_EQ(retain("GOVERNANCE", *until, true), 200);
-  EXPECT_EQ(retain("COMPLIANCE", now + 100'000, true), 200);
-  EXPECT_EQ(retain("COMPLIANCE", now + 1000, true), 403) << "compliance is never shortened";
-  EXPECT_EQ(retain("GOVERNANCE", now + 200'000, true), 403) << "nor made laxer";
-  EXPECT_EQ(remove(true), 403);
-  now += 200'000;
-  EXPECT_EQ(retain("GOVERNANCE", now + 100'000, false), 200) << "it is over";
-  EXPECT_EQ(remove(true), 204);
-}
-
-TEST_F(RequestsTest, a_hold_needs_no_date_and_a_lock_needs_a_bucket_that_has_them) {
-  ask({.method = "PUT",
-       .target = "/safe",
-       .headers = {{"x-amz-bucket-object-lock-enabled", "true"}}});
-  put("/safe/h", "x", {{"x-amz-object-lock-legal-hold", "ON"}});
-  EXPECT_EQ(header(head("/safe/h"), "x-amz-object-lock-legal-hold"), "ON");
-  EXPECT_THAT(get("/safe/h?legal-hold").body, HasSubstr("ON"));
-  EXPECT_EQ(put("/safe/h?legal-hold", "<LegalHold><Status>OFF</Status></LegalHold>").status, 200);
-  EXPECT_THAT(get("/safe/h?legal-hold").body, HasSubstr("OFF"));
-  const auto put_locked = [&](const std::string& target, HeaderList headers) {
-    return code(put(target, "x", std::move(headers)));
-  };
-  const std::string later = xml_time(now + 100'000);
-  const std::string mode = "x-amz-object-lock-mode", date = "x-amz-object-lock-retain-until-date";
-  EXPECT_EQ(put_locked("/pail/k", {{mode, "GOVERNANCE"}, {date, later}}), "InvalidRequest");
-  EXPECT_EQ(put_locked("/safe/k", {{mode, "GOVERNANCE"}}), "InvalidArgument");
-  EXPECT_EQ(put_locked("/safe/k", {{mode, "SOME"}, {date, later}}), "InvalidArgument");
-  EXPECT_EQ(put_locked("/safe/k", {{mode, "GOVERNANCE"}, {date, xml_time(now - 1000)}}),
-            "InvalidArgument");
-  EXPECT_EQ(put_locked("/safe/k", {{"x-amz-object-lock-legal-hold", "MAYBE"}}), "InvalidArgument");
-  EXPECT_EQ(put_locked("/safe/k", {{mode, "COMPLIANCE"}, {date, later}}), "");
-  EXPECT_THAT(get("/safe/k?retention").body, HasSubstr("COMPLIANCE"));
-}
-
-TEST_F(RequestsTest, a_signed_url_lives_as_long_as_it_says) {
-  put("/pail/k", "bytes");
-  const auto signed_url = [&](const std::string& expires, TimeMs at,
-                              const std::string& secret = "secret",
-                              const std::string& headers = "host") {
-    const std::string time = amz_time(at);
-    HeaderList query = {
-        {"X-Amz-Algorithm", "AWS4-HMAC-SHA256"},
-        {"X-Amz-Credential", "AK/" + time.substr(0, 8) + "/us-east-1/s3/aws4_request"},
-        {"X-Amz-Date", time},
-        {"X-Amz-Expires", expires},
-        {"X-Amz-SignedHeaders", headers}};
-    const s3::SignatureInput input{.method = "GET",
-                                   .path = "/pail/k",
-                                   .query = query,
-                                   .headers = {{"host", "h"}},
-                                   .payload = "UNSIGNED-PAYLOAD",
-                                   .time = time,
-                                   .region = "us-east-1"};
-    query.emplace_back(
-        "X-Amz-Signature",
-        s3::signature(input, s3::signing_key(secret, time.substr(0, 8), "us-east-1")));
-    return net::Request{.method = "GET",
-                        .target = "/pail/k?" + s3::canonical_query(query),
-                        .headers = {{"Host", "h"}}};
-  };
-  const net::Request good = signed_url("60", now);
-  EXPECT_EQ(gateway->answer(good).body, "bytes");
-  now += 55'000;
-  EXPECT_EQ(gateway->answer(good).status, 200);
-  now += 10'000;
-  EXPECT_EQ(gateway->answer(good).status, 403);
-  for (const char* expires : {"0", "-1", "604801", "x"}) {
-    EXPECT_NE(gateway->answer(signed_url(expires, now)).status, 200) << expires;
+class RightsTest : public GatewayTest {
+ protected:
+  // A statement on the bucket and all its keys.
+  static std::string statement(const std::string& effect, const std::string& principal,
+                               const std::string& actions, const std::string& bucket = "safe") {
+    return R"({"Effect":")" + effect + R"(","Principal":)" + principal + R"(,"Action":)" + actions +
+           R"(,"Resource":["arn:aws:s3:::)" + bucket + R"(","arn:aws:s3:::)" + bucket + R"(/*"]})";
   }
-  EXPECT_EQ(gateway->answer(signed_url("604800", now - 600'000'000)).status, 200) << "a week";
-  EXPECT_EQ(gateway->answer(signed_url("60", now + 20 * 60'000)).status, 403) << "not yet";
-  EXPECT_EQ(gateway->answer(signed_url("60", now, "wrong")).status, 403);
-  EXPECT_EQ(gateway->answer(signed_url("60", now, "secret", "date")).status, 403)
-      << "Host unsigned";
-  net::Request added = signed_url("60", now);
-  added.headers.emplace_back("x-amz-acl", "public-read");
-  EXPECT_EQ(gateway->answer(added).status, 403) << "what changes the meaning must be signed";
-}
-
-TEST_F(RequestsTest, a_signature_is_of_joined_headers_and_of_its_day) {
-  put("/pail/k", "bytes");
-  // Several headers of one name are one, their values joined by commas.
-  const std::string time = amz_time(now);
-  net::Request twice{.method = "GET",
-                     .target = "/pail/k",
-                     .headers = {{"Host", "h"},
-                                 {"x-amz-date", time},
-                                 {"x-amz-content-sha256", "UNSIGNED-PAYLOAD"},
-                                 {"x-amz-meta-a", " 1"},
-                                 {"X-Amz-Meta-A", "2 "}}};
-  const s3::SignatureInput joined{.method = "GET",
-                                  .path = "/pail/k",
-                                  .query = {},
-                                  .headers = {{"host", "h"},
-                                              {"x-amz-content-sha256", "UNSIGNED-PAYLOAD"},
-                                              {"x-amz-date", time},
-                                              {"x-amz-meta-a", "1,2"}},
-                                  .payload = "UNSIGNED-PAYLOAD",
-                                  .time = time,
-                                  .region = "us-east-1"};
-  twice.headers.emplace_back("Authorization", s3::authorization(joined, {"AK", "secret", ""}));
-  EXPECT_EQ(gateway->answer(twice).status, 200);
-  // A credential of another day than the request, or not of this protocol at all.
-  net::Request other_day = signed_request({.target = "/pail/k"});
-  for (auto& [name, value] : other_day.headers) {
-    if (name != "Authorization") continue;
-    const auto at = value.find(time.substr(0, 8));
-    value.replace(at, 8, "20010101");
+  net::Response set_policy(const std::string& statements, const std::string& bucket = "safe") {
+    return put('/' + bucket + "?policy", R"({"Statement":[)" + statements + "]}");
   }
-  EXPECT_EQ(gateway->answer(other_day).status, 403);
+  // Makes "safe" with a version under governance for a month; returns its id.
+  std::string governed() {
+    make_safe();
+    return header(put("/safe/k", "x",
+                      {{"x-amz-object-lock-mode", "GOVERNANCE"},
+                       {"x-amz-object-lock-retain-until-date", xml_time(now + 30 * kDayMs)}}),
+                  "x-amz-version-id");
+  }
+};
+
+const std::string kOther = R"({"AWS":"other"})";
+
+const HeaderList kBypass = {{"x-amz-bypass-governance-retention", "true"}};
+
+TEST_F(RightsTest, the_right_to_delete_does_not_bypass_governance) {
+  const std::string version = "/safe/k?versionId=" + governed();
+  ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:DeleteObject")") + ',' +
+                       statement("Deny", "\"*\"",
+                                 R"(["s3:DeleteObjectVersion","s3:BypassGovernanceRetention"])"))
+                .status,
+            204);
+  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403);
+  ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:DeleteObject")")).status, 204);
+  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403) << "a marker is not a version";
+  EXPECT_EQ(other("DELETE", "/safe/k").status, 204) << "it is hidden, and kept";
+  ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:DeleteObjectVersion")")).status, 204);
+  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 403) << "nor is it the bypass";
+  EXPECT_EQ(get(version).body, "x");
+  ASSERT_EQ(set_policy(statement("Allow", kOther,
+                                 R"(["s3:DeleteObjectVersion","s3:BypassGovernanceRetention"])"))
+                .status,
+            204);
+  EXPECT_EQ(other("DELETE", version).status, 403) << "it must be asked for too";
+  EXPECT_EQ(other("DELETE", version, "", kBypass).status, 204);
 }
 
-TEST_F(RequestsTest, policies_fit_by_tenant_action_and_resource) {
-  const auto says = [](const std::string& principal, const std::string& effect,
-                       const std::string& action, const std::string& resource,
-                       std::string_view tenant, std::string_view asked, std::string_view of) {
-    const auto policy = policy_of(R"({"Statement":{"Effect":")" + effect + R"(","Principal":)" +
-                                      principal + R"(,"Action":")" + action +
-                                      R"(","Resource":"arn:aws:s3:::)" + resource + "\"}}",
-                                  "pail");
-    EXPECT_TRUE(policy);
-    return policy ? policy_says(*policy, tenant, asked, of) : std::nullopt;
-  };
-  const std::string blue = R"({"AWS":"arn:aws:iam:::user/blue"})";
-  EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/*", "blue", "s3:GetObject", "pail/k"), true);
-  EXPECT_EQ(says(blue, "Deny", "s3:Get*", "pail/*", "blue", "s3:GetObject", "pail/k"), false);
-  EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/*", "red", "s3:GetObject", "pail/k"),
-            std::nullopt);
-  EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/*", "", "s3:GetObject", "pail/k"), std::nullopt);
-  EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/*", "blue", "s3:PutObject", "pail/k"),
-            std::nullopt);
-  EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/a?", "blue", "s3:GetObject", "pail/b1"),
-            std::nullopt);
-  EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/a?", "blue", "s3:GetObject", "pail/a1"), true);
-  EXPECT_EQ(says(blue, "Allow", "*", "pail*", "blue", "s3:GetObject", "pail/k"), true) << "both";
-  EXPECT_EQ(says(blue, "Allow", "*", "pail*", "blue", "s3:ListBucket", "pail"), true);
-  EXPECT_EQ(says("\"*\"", "Allow", "*", "pail", "", "s3:ListBucket", "pail"), true);
-  EXPECT_EQ(says("\"green\"", "Allow", "*", "pail", "green", "s3:ListBucket", "pail"), true);
-  const auto refused_as = [](const std::string& json) {
-    const auto policy = policy_of(json, "pail");
-    return policy ? "taken" : policy.error().code;
-  };
-  const std::string rest = R"(,"Principal":"*","Action":"s3:*","Resource":"arn:aws:s3:::pail"}})";
-  EXPECT_EQ(refused_as(R"({"Statement":{"Effect":"Allow")" + rest), "taken");
-  EXPECT_EQ(refused_as(R"({"Statement":{"Effect":"Perhaps")" + rest), "MalformedPolicy");
-  EXPECT_EQ(refused_as(R"({"Statement":{"Effect":"Allow","NotAction":"x")" + rest),
-            "NotImplemented");
-  EXPECT_EQ(refused_as(R"({"Statement":{"Effect":"Allow","Principal":"*","Action":"ec2:*",)"
-                       R"("Resource":"arn:aws:s3:::pail"}})"),
-            "MalformedPolicy");
-  EXPECT_EQ(refused_as(R"({"Statement":{"Effect":"Allow","Principal":"*","Action":"s3:*",)"
-                       R"("Resource":"pail"}})"),
-            "MalformedPolicy");
-  EXPECT_EQ(refused_as(R"({"Statement":{"Effect":"Allow","Sid":")" + std::string(21'000, 's') +
-                       '"' + rest),
-            "MalformedPolicy");
-  put("/pail?policy", R"({"Statement":{"Effect":"Deny")" + rest);
-  EXPECT_EQ(get("/pail?policyStatus").status, 403) << "denied to all, the owner among them";
+TEST_F(RightsTest, a_public_bucket_does_not_expose_its_versions_and_locks) {
+  const std::string version = "/safe/k?versionId=" + governed();
+  ask({.method = "PUT", .target = "/safe?acl", .headers = {{"x-amz-acl", "public-read-write"}}});
+  EXPECT_EQ(stranger("DELETE", version, kBypass).status, 403);
+  EXPECT_EQ(stranger("DELETE", version).status, 403);
+  const std::string several = "<Delete><Object><Key>k</Key><VersionId>" + version.substr(20) +
+                              "</VersionId></Object></Delete>";
+  EXPECT_THAT(other("POST", "/safe?delete", several, kBypass).body, HasSubstr("AccessDenied"));
+  EXPECT_EQ(get(version).body, "x");
+  EXPECT_EQ(ask({.method = "DELETE", .target = version, .headers = kBypass}).status, 204)
+      << "its owner may";
 }
 
-TEST_F(RequestsTest, a_policy_that_cannot_be_read_lets_only_the_owner_in) {
+TEST_F(RightsTest, the_right_to_put_does_not_include_locks_acls_and_tags) {
+  governed();
+  ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:PutObject")")).status, 204);
+  const std::string far = xml_time(now + 900'000 * kDayMs);
+  const std::vector<HeaderList> more = {
+      {{"x-amz-object-lock-mode", "COMPLIANCE"}, {"x-amz-object-lock-retain-until-date", far}},
+      {{"x-amz-object-lock-legal-hold", "ON"}},
+      {{"x-amz-acl", "public-read"}},
+      {{"x-amz-tagging", "a=b"}}};
+  for (const HeaderList& headers : more) {
+    EXPECT_EQ(other("PUT", "/safe/new", "x", headers).status, 403) << headers.front().first;
+    EXPECT_EQ(other("POST", "/safe/new?uploads", "", headers).status, 403) << headers.front().first;
+  }
+  EXPECT_EQ(other("PUT", "/safe/new", "x").status, 200);
+}
+
+TEST_F(RightsTest, a_copy_does_not_reveal_another_tenants_keys) {
+  version_it("Enabled");
+  const std::string version = header(put("/pail/k", "x"), "x-amz-version-id");
+  other("PUT", "/his");
+  const std::string began = other("POST", "/his/big?uploads").body;
+  const std::string part =
+      "/his/big?partNumber=1&uploadId=" + between(began, "<UploadId>", "</UploadId>");
+  for (const std::string& target : {std::string("/his/copy"), part}) {
+    std::string first;
+    for (const std::string& source :
+         {std::string("/pail/k"), std::string("/pail/nosuch"), "/pail/k?versionId=" + version,
+          std::string("/pail/k?versionId=0123456789abcdef0123456789abcdef"),
+          std::string("/pail/nosuch?versionId=null")}) {
+      const net::Response answer = other("PUT", target, "", {{"x-amz-copy-source", source}});
+      EXPECT_EQ(answer.status, 403) << source;
+      EXPECT_EQ(code(answer), "AccessDenied") << source;
+    }
+  }
+  EXPECT_EQ(copy("/pail/copy", "/pail/nosuch").status, 404) << "who may list may know";
+}
+
+TEST_F(RightsTest, the_right_to_write_does_not_reveal_what_is_there) {
+  put("/pail/k", "x");
+  ASSERT_EQ(set_policy(statement("Allow", kOther, R"(["s3:PutObject","s3:DeleteObject"])", "pail"),
+                       "pail")
+                .status,
+            204);
+  const std::string right = "\"9dd4e461268c8034f5c8564e155c67a6\"";  // of "x"
+  const std::string wrong = "\"00000000000000000000000000000000\"";
+  for (const std::string& key : {std::string("/pail/k"), std::string("/pail/none")}) {
+    for (const std::string& etag : {right, wrong}) {
+      EXPECT_EQ(other("PUT", key, "y", {{"If-Match", etag}}).status, 403) << key;
+      EXPECT_EQ(other("PUT", key, "y", {{"If-None-Match", etag}}).status, 403) << key;
+      EXPECT_EQ(other("DELETE", key, "", {{"If-Match", etag}}).status, 403) << key;
+    }
+    EXPECT_EQ(other("PUT", key + "?tagging", "<Tagging><TagSet/></Tagging>").status, 403) << key;
+  }
+  EXPECT_EQ(get("/pail/k").body, "x");
+  EXPECT_EQ(put("/pail/k", "y", {{"If-Match", right}}).status, 200) << "its owner may";
+  EXPECT_EQ(put("/pail/none", "y", {{"If-None-Match", wrong}}).status, 200);
+}
+
+TEST_F(RightsTest, tags_and_locks_are_shown_only_with_the_right_to_read_them) {
+  governed();
+  put("/safe/k", "x",
+      {{"x-amz-tagging", "a=b"},
+       {"x-amz-object-lock-mode", "GOVERNANCE"},
+       {"x-amz-object-lock-retain-until-date", xml_time(now + 30 * kDayMs)},
+       {"x-amz-object-lock-legal-hold", "ON"}});
+  const auto shown = [&](const std::string& actions) {
+    EXPECT_EQ(set_policy(statement("Allow", kOther, actions)).status, 204);
+    const net::Response got = other("GET", "/safe/k");
+    EXPECT_EQ(got.status, 200);
+    return header(got, "x-amz-tagging-count") + header(got, "x-amz-object-lock-mode") +
+           header(got, "x-amz-object-lock-legal-hold");
+  };
+  EXPECT_EQ(shown(R"("s3:GetObject")"), "");
+  EXPECT_EQ(shown(R"(["s3:GetObject","s3:GetObjectTagging"])"), "1");
+  EXPECT_EQ(shown(R"(["s3:GetObject","s3:GetObjectRetention"])"), "GOVERNANCE");
+  EXPECT_EQ(shown(R"("s3:GetObject*")"), "1GOVERNANCEON");
+}
+
+TEST_F(RightsTest, only_the_owner_changes_a_policy) {
+  ASSERT_EQ(set_policy(statement("Allow", kOther, R"("s3:*")", "pail"), "pail").status, 204);
+  const std::string mine =
+      R"({"Statement":[)" + statement("Allow", kOther, R"("s3:*")", "pail") + "]}";
+  EXPECT_EQ(other("GET", "/pail?policy").status, 405);
+  EXPECT_EQ(other("PUT", "/pail?policy", mine).status, 405);
+  EXPECT_EQ(other("DELETE", "/pail?policy").status, 405);
+  ASSERT_EQ(set_policy(statement("Deny", "\"*\"", R"("s3:*")", "pail"), "pail").status, 204);
+  EXPECT_EQ(get("/pail").status, 403) << "he has locked himself out";
+  EXPECT_EQ(ask({.method = "DELETE", .target = "/pail?policy"}).status, 204) << "and in again";
+}
+
+TEST_F(RightsTest, a_tenant_cannot_use_another_tenants_bucket) {
+  put("/pail/a", "secret");
+  const HeaderList copy = {{"x-amz-copy-source", "/pail/a"}};
+  put("/pail?lifecycle", "");
+  EXPECT_EQ(other("PUT", "/mine").status, 200);
+  for (const auto& [method, target] :
+       std::vector<std::pair<std::string, std::string>>{{"GET", "/pail"},
+                                                        {"GET", "/pail/a"},
+                                                        {"HEAD", "/pail/a"},
+                                                        {"DELETE", "/pail/a"},
+                                                        {"DELETE", "/pail"},
+                                                        {"GET", "/pail?acl"},
+                                                        {"GET", "/pail?versions"},
+                                                        {"GET", "/pail?uploads"},
+                                                        {"GET", "/pail?lifecycle"},
+                                                        {"GET", "/pail?policy"},
+                                                        {"DELETE", "/pail?policy"},
+                                                        {"GET", "/pail/a?tagging"},
+                                                        {"GET", "/pail/a?acl"},
+                                                        {"GET", "/pail/a?orrery-lineage"},
+                                                        {"POST", "/pail/a?uploads"},
+                                                        {"GET", "/pail/not-there"}}) {
+    EXPECT_EQ(other(method, target).status, 403) << method << ' ' << target;
+  }
+  EXPECT_EQ(other("PUT", "/pail/a", "mine now").status, 403);
+  EXPECT_EQ(other("PUT", "/pail/a?tagging", "<Tagging><TagSet/></Tagging>").status, 403);
+  EXPECT_EQ(other("PUT", "/pail?policy", "{}").status, 403);
+  EXPECT_EQ(
+      other("POST", "/pail/a?restore", "<RestoreRequest><Days>1</Days></RestoreRequest>").status,
+      403);
+  EXPECT_EQ(other("POST", "/pail?delete", "<Delete><Object><Key>a</Key></Object></Delete>").status,
+            403);
+  EXPECT_EQ(other("PUT", "/mine/copy", "", copy).status, 403);
+  EXPECT_THAT(other("GET", "/").body, Not(HasSubstr("pail")));
+  EXPECT_EQ(ask({.target = "/pail/a"}).body, "secret");
+}
+
+TEST_F(RightsTest, an_unreadable_policy_lets_only_the_owner_in) {
   put("/pail/k", "x", {{"x-amz-acl", "public-read"}});
   ASSERT_TRUE(store->change_bucket("pail", [](Bucket& bucket) -> Answer<void> {
     bucket.documents.emplace_back("policy", "rubbish");
@@ -271,5 +213,22 @@ TEST_F(RequestsTest, a_policy_that_cannot_be_read_lets_only_the_owner_in) {
   EXPECT_EQ(ask({.target = "/pail/k", .access_key = "OTHER"}).status, 403);
 }
 
+// A key that the policy does not mention is the owner's.
+TEST_F(RightsTest, a_removal_of_many_checks_each_key) {
+  put("/pail/open", "x");
+  put("/pail/shut", "x");
+  const std::string policy =
+      R"({"Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:DeleteObject",)"
+      R"("Resource":"arn:aws:s3:::pail/open"}]})";
+  ASSERT_LT(put("/pail?policy", policy).status, 300);
+  const net::Response done =
+      ask({.method = "POST",
+           .target = "/pail?delete",
+           .body = "<Delete><Object><Key>open</Key></Object><Object><Key>shut</Key></Object>"
+                   "</Delete>",
+           .access_key = "OTHER"});
+  EXPECT_EQ(get("/pail/shut").status, 200) << done.body;
+}
+
 }  // namespace
-}  // namespace orrery::s3server
+}  // namespace orrery::s3server::rights_tests

@@ -1,26 +1,36 @@
-// A store that runs, on a folder of its own: keys and tenants over restarts, its own pages, and the
-// house that is kept beside the requests.
+// A store that runs on a folder of its own: keys and tenants over restarts, its own pages, and the
+// work that it does beside answering requests.
 #include "live/s3server/runtime.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include "core/base/digest.h"
+#include "live/drives/folder_drive.h"
+#include "live/rows/records.h"
+#include "live/rows/rocks_metadata.h"
 #include "live/s3/hash.h"
 #include "live/s3/sigv4.h"
 #include "live/s3server/s3_request.h"
+#include "live/store/blob.h"
 #include "live/store/moment.h"
+#include "live/upkeep/store_folder.h"
 
 namespace orrery::s3server::runtime_tests {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using namespace std::chrono_literals;
 
 template <class Condition>
@@ -49,7 +59,7 @@ class RuntimeTest : public testing::Test {
     EXPECT_TRUE(runtime) << to_text(runtime.error());
     return runtime ? std::move(*runtime) : nullptr;
   }
-  // With the keys of the first tenant, or those that are given.
+  // Signs with the keys of the first tenant, or with those given.
   static net::Response ask(Runtime& runtime, const std::string& method, const std::string& target,
                            const std::string& body = "", const std::string& key = "AK",
                            const std::string& secret = "secret", net::HeaderList headers = {}) {
@@ -132,7 +142,7 @@ TEST_F(RuntimeTest, the_first_tenant_has_keys_that_stay) {
       << "one tenant, whichever key";
 }
 
-TEST_F(RuntimeTest, tenants_are_those_that_were_named_last) {
+TEST_F(RuntimeTest, tenants_are_those_of_the_last_list) {
   const auto knows = [](Runtime& runtime, const std::string& key) {
     return ask(runtime, "GET", "/", "", key, "s").status == 200;
   };
@@ -162,7 +172,7 @@ TEST_F(RuntimeTest, tenants_are_those_that_were_named_last) {
   EXPECT_EQ(ask(*runtime, "GET", "/own/a").status, 200) << "the first stays";
 }
 
-TEST_F(RuntimeTest, a_store_that_was_enciphered_is_not_opened_without_its_key) {
+TEST_F(RuntimeTest, an_encrypted_store_is_not_opened_without_its_key) {
   const auto ring = [](const std::vector<std::string>& names) {
     KeyRing made{.current = names.empty() ? "" : names.front()};
     for (const std::string& name : names) made.keys[name] = std::string(32, name.front());
@@ -183,7 +193,7 @@ TEST_F(RuntimeTest, a_store_that_was_enciphered_is_not_opened_without_its_key) {
     EXPECT_THAT(refused_open.error().front().what, HasSubstr("the key one,"));
   }
   options.keeps_house = false;
-  EXPECT_TRUE(Runtime::open(options)) << "who checks needs no key";
+  EXPECT_TRUE(Runtime::open(options)) << "a check needs no key";
   options.keeps_house = true;
   options.keys = ring({"two", "one"});
   {
@@ -194,7 +204,7 @@ TEST_F(RuntimeTest, a_store_that_was_enciphered_is_not_opened_without_its_key) {
   EXPECT_FALSE(Runtime::open(options)) << "it was written with two since";
 }
 
-TEST_F(RuntimeTest, has_pages_of_its_own_for_those_who_are_near) {
+TEST_F(RuntimeTest, status_and_metrics_are_for_this_machine_only) {
   options.load = std::make_shared<net::ServerLoad>();
   auto runtime = opened();
   for (const char* far : {"10.0.0.1", "::2", "12.7.0.1", ""}) {
@@ -228,7 +238,7 @@ TEST_F(RuntimeTest, has_pages_of_its_own_for_those_who_are_near) {
   EXPECT_EQ(runtime->moves(), nullptr);
 }
 
-TEST_F(RuntimeTest, small_objects_stand_in_the_rows_and_garbage_is_collected) {
+TEST_F(RuntimeTest, small_objects_are_held_in_rows_and_garbage_is_collected) {
   const auto runtime = opened();
   ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
   ask(*runtime, "PUT", "/pail");
@@ -242,7 +252,7 @@ TEST_F(RuntimeTest, small_objects_stand_in_the_rows_and_garbage_is_collected) {
   ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
 }
 
-TEST_F(RuntimeTest, a_run_sweeps_once_after_those_before_it) {
+TEST_F(RuntimeTest, a_run_sweeps_after_runs_that_died) {
   {
     const auto runtime = opened();
     BlobWriter writer = runtime->store().writer("hot");
@@ -250,7 +260,7 @@ TEST_F(RuntimeTest, a_run_sweeps_once_after_those_before_it) {
     ASSERT_TRUE(writer.finish());  // and no commit names it
   }
   ASSERT_EQ(files("hot"), 1u);
-  // A run that ends in order leaves no whole object without a row: that would be told and kept.
+  // The sweep would keep and report whole objects of a run that ended in order.
   for (const auto& at : std::filesystem::recursive_directory_iterator(folder + "/hot/data")) {
     if (at.is_regular_file()) std::filesystem::resize_file(at.path(), 10);
   }
@@ -261,7 +271,7 @@ TEST_F(RuntimeTest, a_run_sweeps_once_after_those_before_it) {
   })) << heard();
 }
 
-TEST_F(RuntimeTest, who_does_not_keep_house_changes_nothing) {
+TEST_F(RuntimeTest, a_store_opened_for_checks_changes_nothing) {
   {
     const auto runtime = opened();
     BlobWriter writer = runtime->store().writer("hot");
@@ -275,7 +285,7 @@ TEST_F(RuntimeTest, who_does_not_keep_house_changes_nothing) {
   EXPECT_EQ(runtime->moves(), nullptr);
 }
 
-TEST_F(RuntimeTest, what_is_damaged_is_found_and_mended) {
+TEST_F(RuntimeTest, damage_is_found_and_mended) {
   options.tiers = {{.name = "hot", .plan = {1, 1}, .folders = {folder + "/a", folder + "/b"}}};
   options.held_bytes_max = 0;
   const auto runtime = opened();
@@ -300,7 +310,7 @@ TEST_F(RuntimeTest, what_is_damaged_is_found_and_mended) {
   })) << heard();
 }
 
-TEST_F(RuntimeTest, rules_are_carried_out_and_objects_move) {
+TEST_F(RuntimeTest, lifecycle_rules_are_carried_out) {
   options.gateway.day_ms = 300;
   const auto runtime = opened();
   ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
@@ -325,14 +335,91 @@ TEST_F(RuntimeTest, rules_are_carried_out_and_objects_move) {
   ASSERT_TRUE(soon([&] { return files("hot") == 0; })) << "the old bytes are collected";
 }
 
-TEST(Randomness, is_as_long_as_asked_for_and_never_twice_the_same) {
+TEST(RandomBytes, have_the_requested_length_and_never_repeat) {
   EXPECT_EQ(random_bytes(0).size(), 0u);
   EXPECT_EQ(random_bytes(33).size(), 33u);
   EXPECT_NE(random_bytes(16), random_bytes(16));
-  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count();
-  EXPECT_NEAR(static_cast<double>(wall_clock_ms()), static_cast<double>(now), 5000);
+}
+
+class RuntimeRows : public testing::Test {
+ protected:
+  RuntimeRows()
+      : folder(testing::TempDir() + "orrery-runtime-rows." + std::to_string(::getpid()) + '.' +
+               testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder);
+    options.folder = folder;
+    options.keeps_house = false;
+    options.log = [](const std::string& line) { ADD_FAILURE() << line; };
+    // A store that was made, whose drive has none of its 256 folders: nothing is written to it.
+    std::filesystem::create_directories(folder + "/hot/data");
+    std::ofstream(folder + "/hot/drive") << drives::mark_text({"id", "hot-0"});
+    std::ofstream(folder + "/store") << upkeep::store_text("id", {{.name = "hot"}});
+    EXPECT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
+  }
+  ~RuntimeRows() override { std::filesystem::remove_all(folder); }
+  std::unique_ptr<Runtime> opened() {
+    auto runtime = Runtime::open(options);
+    EXPECT_TRUE(runtime) << to_text(runtime.error());
+    return runtime ? std::move(*runtime) : nullptr;
+  }
+  static bool has(Runtime& runtime, const std::string& key) {
+    return runtime.store().metadata().get(key).value().has_value();
+  }
+
+  std::string folder;
+  RuntimeOptions options;
+};
+
+TEST_F(RuntimeRows, an_upload_is_not_taken_for_a_tenant) {
+  std::string upload;
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->store().make_bucket({.name = "pail", .owner = "main"}));
+    upload = runtime->store().begin_upload({.id = {}, .bucket = "pail", .key = "k"}).value();
+    const auto made = runtime->first_tenant("", "");
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(made->made) << "there was none";
+    EXPECT_EQ(made->access_key.size(), 20u);
+    EXPECT_EQ(made->secret_key.size(), 40u);
+    EXPECT_TRUE(has(*runtime, rows::row::tenant(made->access_key)));
+  }
+  options.tenants = std::vector<Tenant>{{"KEY", "secret", "blue", "blue", 77}};
+  const auto runtime = opened();
+  EXPECT_TRUE(has(*runtime, rows::row::upload("pail", "k", upload)));
+  EXPECT_TRUE(has(*runtime, rows::row::tenant("KEY")));
+}
+
+TEST_F(RuntimeRows, removed_tenants_lose_their_keys_and_the_first_stays) {
+  options.tenants = std::vector<Tenant>{{"BLUE", "s", "blue", "blue", 5}};
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->first_tenant("FIRST", "s"));
+    ASSERT_TRUE(runtime->store().metadata().commit(
+        {.changes = {{rows::row::tenant("RUBBISH"), "rubbish"}}}));
+  }
+  options.tenants = std::vector<Tenant>{};
+  {
+    const auto runtime = opened();
+    EXPECT_FALSE(has(*runtime, rows::row::tenant("BLUE")));
+    EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
+    EXPECT_TRUE(has(*runtime, rows::row::tenant("RUBBISH"))) << "it cannot be read";
+  }
+  options.tenants.reset();
+  const auto runtime = opened();
+  EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
+}
+
+// In order it leaves no row of itself; the number of the next is one more.
+TEST_F(RuntimeRows, a_run_removes_its_row_when_it_ends) {
+  std::uint64_t run = 0;
+  {
+    const auto runtime = opened();
+    run = runtime->store().epoch();
+    EXPECT_TRUE(has(*runtime, rows::row::epoch(run)));
+  }
+  const auto runtime = opened();
+  EXPECT_EQ(runtime->store().epoch(), run + 1);
+  EXPECT_FALSE(has(*runtime, rows::row::epoch(run)));
 }
 
 }  // namespace

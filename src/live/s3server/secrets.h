@@ -1,11 +1,11 @@
-// Three small files that a store is told its secrets with: who its tenants are, what it enciphers
-// blobs with, and who it is to other stores. A line each, words between blanks, # begins a remark.
+// Three small files with the secrets of a store: its tenants, the keys that encrypt blobs, and its
+// credentials for other stores. One entry per line, words separated by blanks, # begins a comment.
 //
 //   tenants   NAME ACCESS-KEY SECRET-KEY [quota=10TB]
-//   s3 keys   BUCKET ACCESS-KEY SECRET-KEY      of tiers that lie in other object stores
-//   keys      ID 64-HEXADECIMAL-DIGITS      the first is used for what is new; the others open what
-//                                           was written with them
-// What is wrong is said with its line, and never with the secret.
+//   s3 keys   BUCKET ACCESS-KEY SECRET-KEY      for tiers in other object stores
+//   keys      ID 64-HEXADECIMAL-DIGITS      the first is for new blobs; the others open what was
+//                                           written with them
+// An error names the line, never the secret.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// How a store stands: for Prometheus (text exposition format 0.0.4), and as JSON for the console
+// The status of a store: for Prometheus (text exposition format 0.0.4), and as JSON for the console
 // and `orrery store status`.
 //
 // What is counted: requests by kind with their latencies, reads by tier and how many of those of
@@ -17,7 +17,7 @@ namespace orrery::s3server {
 struct DriveStatus {
   std::string name;
   std::string tier;
-  std::string place = {};  // a folder, or where it lies elsewhere
+  std::string place = {};  // a folder, or an address
   bool there = false;
   DriveSpace space = {};
 };
@@ -29,7 +29,7 @@ struct TierStatus {
   int redundancy_left() const { return plan.parity - drives_away; }  // negative: data is missing
 };
 
-// All of it at one moment.
+// Everything, at one moment.
 struct StoreStatus {
   std::string id;
   const GatewayCounts* requests = nullptr;

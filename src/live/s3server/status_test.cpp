@@ -1,5 +1,5 @@
-// What the store says of itself: every series of the exposition and every field of the JSON, with a
-// number of its own each, so that none can stand in for another.
+// The status of a store: every series of the metrics and every field of the JSON, each with a
+// number of its own so that a swap shows.
 #include "live/s3server/status.h"
 
 #include <gmock/gmock.h>
@@ -145,7 +145,7 @@ const std::map<std::string, std::string>& wanted_series() {
   return kWanted;
 }
 
-TEST_F(StatusTest, every_series_has_its_own_number) {
+TEST_F(StatusTest, metrics_have_every_series) {
   const auto series = series_of(metrics_text(status));
   for (const auto& [name, value] : wanted_series()) {
     const auto at = series.find(name);
@@ -157,7 +157,7 @@ TEST_F(StatusTest, every_series_has_its_own_number) {
   EXPECT_EQ(series.count("drive_bytes{drive=\"d1\",tier=\"own\"}"), 0u);
 }
 
-TEST_F(StatusTest, each_has_its_type_and_what_is_not_there_is_left_out) {
+TEST_F(StatusTest, metrics_have_types_and_leave_out_what_is_absent) {
   const std::string text = metrics_text(status);
   for (const char* counter : {"requests_total", "bytes_total", "slowed_total", "moves_total",
                               "scrubbed_bytes_total", "malformed_total"}) {
@@ -175,8 +175,7 @@ TEST_F(StatusTest, each_has_its_type_and_what_is_not_there_is_left_out) {
   EXPECT_THAT(status_json(status), Not(HasSubstr("moves")));
 }
 
-// A series each; whoever scrapes is spared more than a thousand of them.
-TEST_F(StatusTest, a_thousand_buckets_are_shown_and_no_more) {
+TEST_F(StatusTest, metrics_show_at_most_1000_buckets) {
   status.buckets.clear();
   for (int i = 0; i < 1001; ++i) status.buckets["b" + std::to_string(10'000 + i)] = {1, 1};
   const std::string text = metrics_text(status);
@@ -262,7 +261,7 @@ constexpr const char* kJson = R"({
 }
 )";
 
-// Of three drives one is there, one is not and one does not answer: two are away.
+// One of three drives is there, one is missing and one does not answer.
 TEST(DriveStatuses, drives_that_do_not_answer_are_away) {
   OpenedFolder folder{.id = "s"};
   folder.tiers = {{.name = "hot", .plan = {1, 2}, .drives = {"a", "b", "c"}},
@@ -289,10 +288,10 @@ TEST(DriveStatuses, drives_that_do_not_answer_are_away) {
   EXPECT_EQ(status.tiers[0].drives_away, away);
   EXPECT_GE(away, 1);
   EXPECT_EQ(status.tiers[0].redundancy_left(), 2 - away);
-  EXPECT_EQ(status.tiers[1].drives_away, 1) << "nobody knows it";
+  EXPECT_EQ(status.tiers[1].drives_away, 1) << "it is not among the drives";
 }
 
-TEST_F(StatusTest, the_json_says_the_same) { EXPECT_EQ(status_json(status), kJson); }
+TEST_F(StatusTest, the_json_has_every_field) { EXPECT_EQ(status_json(status), kJson); }
 
 }  // namespace
 }  // namespace orrery::s3server::status_tests

@@ -1,9 +1,9 @@
 // Who may ask: the tenants in the rows of the metadata, and the master keys that the store knows.
 //
-// Where the store has a master key, a tenant's secret stands in its row sealed under it
-// (AES-256-GCM of s3/cipher.h, under a key of the row's own: access key and 16 random bytes), so
-// that whoever can read the files of the metadata has no tenant's secret. Without a master key it
-// stands there in the clear, and only the modes of the files keep it.
+// If the store has a master key, the row of a tenant holds the secret sealed under it (AES-256-GCM
+// of s3/cipher.h, with a key per row: access key and 16 random bytes). So reading the files of the
+// metadata reveals no secret. Without a master key the secret is there in the clear, protected only
+// by the modes of the files.
 //
 // For every master key that was ever given the rows have a check value, HMAC-SHA256(key,
 // "orrery-key-check"): another key under the same id is refused before anything is sealed with it.
@@ -18,9 +18,9 @@ namespace orrery::s3server {
 
 inline constexpr std::string_view kFirstTenant = "main";
 
-// The tenant's row, its secret sealed with the ring's current key where there is one.
+// Returns the tenant's row, with the secret sealed under the ring's current key if there is one.
 std::string tenant_row(const Tenant& tenant, const KeyRing& keys, std::string_view random);
-// The tenant with its secret; nullopt where its key is not in the ring, or is another.
+// Returns the tenant with its secret; nullopt if its key is not in the ring, or is a wrong one.
 std::optional<Tenant> opened_tenant(const Tenant& in_row, const KeyRing& keys);
 
 // Opens rows once: a sealed one costs a few microseconds, which a small request would notice.
@@ -40,20 +40,20 @@ class TenantBook {
 };
 
 struct TenantWish {
-  std::optional<std::vector<Tenant>> named = {};  // besides the first; none: as they were
-  bool seals = false;                             // secrets that are not sealed as they should be
+  std::optional<std::vector<Tenant>> named = {};  // besides the first; nullopt: as before
+  bool seals = false;  // seal secrets that are not sealed under the current key
 };
 struct TenantsSet {
   std::map<std::string, std::uint64_t> quotas = {};  // by tenant
-  std::vector<std::string> stayed = {};              // besides the first, though nobody named them
-  std::size_t sealed = 0;  // whose secrets stood in the clear or under another key
-  std::size_t unread = 0;  // whose secrets cannot be opened
+  std::vector<std::string> stayed = {};              // kept their access, though not named
+  std::size_t sealed = 0;                            // tenants whose secrets were sealed again
+  std::size_t unread = 0;                            // tenants whose secrets cannot be opened
 };
-// Removes the rows of those who are not named any more, writes those of the named ones.
+// Removes the rows of tenants that are no longer named, and writes those of the named ones.
 Answer<TenantsSet> set_tenants(Store& store, const TenantWish& wish);
 
-// Holds the given keys against the check values in the rows, and against what was enciphered with
-// them where a key has none yet ("store.key"); notes the values of keys that are new.
+// Compares the given keys with the check values in the rows, or, if a key has none yet, with data
+// encrypted under it ("store.key"); stores the values of new keys.
 Result<void> check_master_keys(Store& store, const std::string& folder);
 
 }  // namespace orrery::s3server

@@ -1,5 +1,5 @@
-// Secrets at rest: tenants' secrets under the master key, keys that are not the ones they are said
-// to be, and who keeps access over restarts.
+// Secrets at rest: tenants' secrets sealed with the master key, wrong keys, and which tenants keep
+// access over restarts.
 #include "live/s3server/tenants.h"
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ class TenantsAtRest : public testing::Test {
   static bool may_ask(Runtime& runtime, const std::string& key, const std::string& secret) {
     return ask(runtime, "GET", "/", key, secret).status == 200;
   }
-  // Whether a text stands in any file of the metadata.
+  // Returns true if any file of the metadata contains the text.
   bool is_in_files(const std::string& text) const {
     for (const auto& at : fs::recursive_directory_iterator(folder + "/metadata")) {
       std::ifstream file(at.path(), std::ios::binary);
@@ -89,7 +89,7 @@ class TenantsAtRest : public testing::Test {
   const std::vector<Tenant> bob = {{"BOB", secret, "bob", "bob", 0}};
 };
 
-TEST_F(TenantsAtRest, a_secret_does_not_stand_in_the_files_of_a_store_with_a_key) {
+TEST_F(TenantsAtRest, secrets_are_not_in_the_files_of_an_encrypted_store) {
   options.keys = ring({{"k1", 'a'}});
   options.tenants = bob;
   {
@@ -109,7 +109,7 @@ TEST_F(TenantsAtRest, a_secret_does_not_stand_in_the_files_of_a_store_with_a_key
   EXPECT_EQ(runtime->first_tenant("", "")->secret_key, "the-secret-of-main");
 }
 
-TEST_F(TenantsAtRest, secrets_that_stood_in_the_clear_are_sealed_and_taken_off_the_disk) {
+TEST_F(TenantsAtRest, plain_secrets_are_sealed_and_removed_from_the_disk) {
   options.tenants = bob;
   {
     const auto runtime = opened();
@@ -127,7 +127,7 @@ TEST_F(TenantsAtRest, secrets_that_stood_in_the_clear_are_sealed_and_taken_off_t
   EXPECT_FALSE(is_in_files(secret));
 }
 
-TEST_F(TenantsAtRest, a_secret_goes_over_to_the_key_for_what_is_new) {
+TEST_F(TenantsAtRest, secrets_are_resealed_with_the_current_key) {
   options.tenants = bob;
   options.keys = ring({{"k1", 'a'}});
   opened();
@@ -138,7 +138,7 @@ TEST_F(TenantsAtRest, a_secret_goes_over_to_the_key_for_what_is_new) {
   EXPECT_TRUE(may_ask(*opened(), "BOB", secret)) << "the first key is not needed for it any more";
 }
 
-TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_and_never_twice_alike) {
+TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_with_a_fresh_nonce) {
   const KeyRing keys = ring({{"k1", 'a'}});
   const std::string first = tenant_row(bob.front(), keys, std::string(16, '1'));
   EXPECT_NE(first, tenant_row(bob.front(), keys, std::string(16, '2')));
@@ -151,8 +151,7 @@ TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_and_never_twice_alike) 
   EXPECT_FALSE(opened_tenant(moved, keys)) << "a row put in another's place";
 }
 
-TEST_F(TenantsAtRest,
-       another_key_under_the_right_id_is_refused_before_anything_is_written_with_it) {
+TEST_F(TenantsAtRest, a_wrong_key_under_the_right_id_is_refused) {
   options.keys = ring({{"k1", 'a'}});
   {
     const auto runtime = opened();
@@ -172,8 +171,8 @@ TEST_F(TenantsAtRest,
   EXPECT_EQ(ask(*runtime, "GET", "/pail/k", "AK", "s").body, "in cipher");
 }
 
-// Of a store that was enciphered before keys had check values: what lies there is the check.
-TEST_F(TenantsAtRest, a_key_without_a_check_value_is_held_against_what_is_stored) {
+// A store encrypted before keys had check values: its data are the check.
+TEST_F(TenantsAtRest, a_key_without_a_check_value_is_checked_against_stored_data) {
   for (const std::size_t bytes : {std::size_t{9}, std::size_t{20'000}}) {
     fs::remove_all(folder);
     options.keys = ring({{"k1", 'a'}});
@@ -196,7 +195,7 @@ TEST_F(TenantsAtRest, a_key_without_a_check_value_is_held_against_what_is_stored
   }
 }
 
-TEST_F(TenantsAtRest, who_stays_though_nobody_named_them_is_said) {
+TEST_F(TenantsAtRest, tenants_that_are_not_listed_but_keep_access_are_reported) {
   options.tenants =
       std::vector<Tenant>{{"BOB", "s", "bob", "bob", 0}, {"CAROL", "s", "carol", "carol", 0}};
   EXPECT_THAT(notes(*opened()), Not(HasSubstr("still have access")));
@@ -212,7 +211,7 @@ TEST_F(TenantsAtRest, who_stays_though_nobody_named_them_is_said) {
   EXPECT_THAT(notes(*opened()), Not(HasSubstr("still have access")));
 }
 
-TEST_F(TenantsAtRest, keys_that_the_first_tenant_is_given_replace_those_before) {
+TEST_F(TenantsAtRest, new_keys_of_the_first_tenant_replace_the_old) {
   const auto runtime = opened();
   ASSERT_TRUE(runtime->first_tenant("OLD", "leaked"));
   EXPECT_TRUE(may_ask(*runtime, "OLD", "leaked"));
@@ -222,7 +221,7 @@ TEST_F(TenantsAtRest, keys_that_the_first_tenant_is_given_replace_those_before) 
   EXPECT_EQ(runtime->first_tenant("", "")->access_key, "NEW");
 }
 
-TEST_F(TenantsAtRest, a_policy_that_an_earlier_program_took_and_this_one_does_not_is_named) {
+TEST_F(TenantsAtRest, a_policy_that_is_no_longer_accepted_is_reported) {
   {
     const auto runtime = opened();
     ASSERT_TRUE(runtime->store().make_bucket(
@@ -237,9 +236,9 @@ TEST_F(TenantsAtRest, a_policy_that_an_earlier_program_took_and_this_one_does_no
   EXPECT_THAT(said, HasSubstr("bucket pail"));
 }
 
-// Pages that are for this machine are for those who know it as this machine: a browser that was led
-// here by another's name, or a proxy, is not near.
-TEST_F(TenantsAtRest, pages_for_this_machine_are_not_given_under_another_name) {
+// Local pages need a local host name, so that a browser led here by a foreign name cannot read
+// them.
+TEST_F(TenantsAtRest, local_pages_are_refused_under_a_foreign_host_name) {
   auto runtime = opened();
   const auto status = [&](const std::string& target, const std::string& host) {
     const net::Request request{.target = target, .headers = {{"Host", host}}, .peer = "127.0.0.1"};

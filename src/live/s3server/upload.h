@@ -1,8 +1,8 @@
-// The bytes of an object, or of a part of one, on their way from a client into a tier.
+// An object, or a part of one, being uploaded into a tier.
 //
 // Begun once the header has come: who asks, bucket, conditions and lock are checked before the
-// first byte is taken. finish() makes the bytes durable, commits and gives the answer; ended
-// without it, what was written is removed.
+// first byte is taken. finish() makes the bytes durable, commits and returns the answer; without
+// it, the destructor removes what was written.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace orrery::s3server {
 
 class ObjectUpload {
  public:
-  // `call` outlives nothing of the request but its header.
+  // Of the request only the header must outlive `call`.
   static Answer<std::unique_ptr<ObjectUpload>> begin(Call call);
   ~ObjectUpload();
   ObjectUpload(const ObjectUpload&) = delete;

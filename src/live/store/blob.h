@@ -6,19 +6,19 @@
 //   block         up to `block_bytes` of data, CRC-32C (4 bytes, little-endian) of blob, shard,
 //                 number of the block and data: a block that is right but elsewhere is wrong
 // A stripe takes k x block_bytes of the object; in the last one the blocks are shorter, all alike,
-// padded with zeros to k x length. Where the store has a key, a block of data is enciphered
+// padded with zeros to k x length. If the store has a key, a block of data is encrypted
 // (s3/cipher.h) and 16 bytes longer; parity and checksums are of what is stored, so shards are
 // checked and mended without the key.
 //
-// A blob of a few bytes has no files where its tier says so: it stands in its row, as the block
-// that shard 0 would have. Making, syncing and removing a file costs more than so few bytes do, and
-// the row is synced anyway.
+// A small blob has no files if its tier says so: its row holds it, as the block that shard 0 would
+// have. Making, syncing and removing a file costs more than a few bytes in a row that is synced
+// anyway.
 //
-// A writer that ends without finish() leaves files that nothing refers to; they are collected
-// (sweep.h). A reader checks every block; where one is missing or wrong it takes the others and
-// says so (`damaged`), and a rebuild makes it anew (mend.h). With fewer than k good blocks of a
-// stripe it says `corrupt`, or `busy` where drives are away that may have them, and never gives
-// bytes that are not the object's.
+// A writer that ends without finish() leaves files that no row names; they are swept (sweep.h). A
+// reader checks every block; if one is missing or wrong it uses the others and reports it
+// (`damaged`), and the shard is written again (mend.h). With fewer than k good blocks of a stripe
+// it returns `corrupt`, or `busy` if missing drives may have them, and never bytes that are not the
+// object's.
 #pragma once
 
 #include <deque>
@@ -36,10 +36,10 @@ namespace orrery::store {
 inline constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kShardHeaderBytes = 64;
 
-// The drives by name; null where one is known and not there.
+// The drives by name; null if a drive is missing.
 using DriveSet = std::map<std::string, drives::Drive*>;
 
-// The master keys by id; new blobs take `current`, empty: they are not enciphered.
+// The master keys by id. New blobs are encrypted with `current`; empty: not encrypted.
 struct KeyRing {
   std::string current = {};
   std::map<std::string, std::string> keys = {};
@@ -49,7 +49,7 @@ struct Tier {
   std::string name;
   drives::ShardPlan plan = {};
   std::vector<std::string> drives = {};
-  std::size_t held_bytes_max = 0;  // up to so many bytes stand in the row of the blob
+  std::size_t held_bytes_max = 0;  // size up to which a blob is held in its row
 };
 
 std::string shard_name(std::string_view blob, int shard, std::uint64_t revision);
@@ -59,8 +59,8 @@ struct ShardName {
   int shard = 0;
   std::uint64_t revision = 0;
 };
-std::optional<ShardName> shard_name_of(std::string_view file);  // nullopt: not one of ours
-std::uint64_t run_of(std::string_view blob);                    // that wrote it: its name says so
+std::optional<ShardName> shard_name_of(std::string_view file);  // nullopt: no shard file
+std::uint64_t run_of(std::string_view blob);  // Returns the run that wrote the blob.
 
 class BlobWriter {
  public:
@@ -68,13 +68,13 @@ class BlobWriter {
   BlobWriter(const DriveSet& drives, const Tier& tier, std::string id, std::uint64_t first,
              const KeyRing& keys = {});
 
-  // So many bytes will come, as far as is known: their places on the drives are found before them.
+  // Announces the size, if it is known, so that the drives can reserve room.
   void expect(std::uint64_t bytes) { expected_ = bytes; }
   drives::Outcome<void> append(std::string_view bytes);
-  // All is durable then, on all drives but `plan.parity / 2` at the most: those are rebuilt later.
+  // Makes everything durable, on all drives but at most `plan.parity / 2`: those are mended later.
   drives::Outcome<rows::Blob> finish();
   std::uint64_t size() const { return blob_.size; }
-  // Where its files lie so far, for whoever removes what will not be finished.
+  // The files written so far, so that an unfinished blob can be removed.
   const rows::Blob& so_far() const { return blob_; }
 
  private:
@@ -111,19 +111,19 @@ class BlobWriter {
 
 class BlobReader {
  public:
-  // Without its key an enciphered blob can be checked and mended, not read. With a hedger what lies
-  // on a slow drive may come from the others.
+  // Without its key an encrypted blob can be checked and mended, but not read. With a hedger the
+  // blocks of a slow drive may be read from the others.
   BlobReader(const DriveSet& drives, rows::Blob blob, const KeyRing& keys = {},
              drives::Hedger* hedger = nullptr);
 
-  // As many bytes from `offset` on as there are and fit.
+  // Reads from `offset` on; returns the number of bytes.
   drives::Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
-  // The block of one shard as it should be stored, from itself or the others.
+  // Returns the block of one shard as it should be stored, from its file or from the others.
   drives::Outcome<std::string> block(int shard, std::uint64_t stripe);
-  // The block as it stands on its drive; the fault says what is wrong with it.
+  // Returns the block as it is on its drive; the fault says what is wrong with it.
   drives::Outcome<std::string> raw_block(int shard, std::uint64_t stripe);
   drives::Outcome<void> check_header(int shard);
-  // Of a blob that stands in its row.
+  // Checks the bytes of a blob that its row holds.
   drives::Outcome<void> check_held() const;
 
   std::uint64_t stripes() const;
@@ -170,7 +170,7 @@ class BlobReader {
   std::optional<std::uint64_t> loaded_;
 };
 
-// One shard file anew, from the others, on `drive`; durable then.
+// Writes one shard file again, from the others, on `drive`, and makes it durable.
 drives::Outcome<void> write_shard(BlobReader& from, int shard, drives::Drive& drive,
                                   std::uint64_t revision);
 

@@ -2,12 +2,12 @@
 // commit out.
 //
 // S3's rules ("Using versioning in S3 buckets"): with versioning on, a put adds a version and the
-// one before stays; off or suspended, it replaces the version "null" wherever that stands. A delete
+// one before stays; off or suspended, it replaces the version "null" wherever that is. A delete
 // without a version id puts a delete marker (on), replaces "null" by a marker (suspended) or
-// removes the object (off); with one it removes that version for good, and where it was the newest
+// removes the object (off); with one it removes that version for good, and if it was the newest
 // the next takes its place. A commit expects every row that the decision rests on, the bucket's
-// among them, so that a decision on an old view changes nothing. A blob that is no longer referred
-// to goes from row `s` to row `g` in the same commit: from then on it is the collector's.
+// among them, so that a decision on an old view changes nothing. A blob that is no longer used
+// moves from row `s` to row `g` in the same commit: from then on collect() removes it.
 #pragma once
 
 #include <optional>
@@ -19,13 +19,13 @@
 
 namespace orrery::store {
 
-// A version with its row as it was read.
+// A version and its row, as read.
 struct ReadVersion {
   rows::Version version;
   rows::RowChange row;
 };
 
-// What is known of a key before a decision.
+// What is known about a key before a decision.
 struct KeyView {
   std::string bucket;
   std::string key;
@@ -33,20 +33,20 @@ struct KeyView {
   rows::RowChange head_row;                      // as read; no value: there is no such key
   std::optional<rows::Version> head = {};        // the newest, a marker among them
   std::optional<ReadVersion> next = {};          // the one before it
-  std::optional<ReadVersion> null_version = {};  // older than the newest, where it is needed
+  std::optional<ReadVersion> null_version = {};  // if it is needed and older than the newest
 };
 
-// The blob's row moves to the garbage; `blobs` are the records of those that the versions name.
+// Moves the rows of these blobs to the garbage.
 void discard(rows::Commit& commit, const std::vector<rows::Blob>& blobs);
 
-// `fresh` becomes the newest version, with the rows of its blobs.
+// Makes `fresh` the newest version, with the rows of its blobs.
 rows::Commit put_commit(const KeyView& view, rows::Versioning versioning,
                         const rows::Version& fresh, const std::vector<rows::Blob>& blobs,
                         const std::vector<rows::Blob>& replaced);
-// Which version a put without versioning replaces: the null one, where there is one.
+// Returns the version that a put without versioning replaces: the null version, if there is one.
 std::optional<rows::Version> replaced_by_put(const KeyView& view, rows::Versioning versioning);
 
-// The newest version goes for good, the one before takes its place.
+// Removes the newest version for good; the one before takes its place.
 rows::Commit remove_head_commit(const KeyView& view, const std::vector<rows::Blob>& blobs);
 rows::Commit remove_old_commit(const KeyView& view, const ReadVersion& old,
                                const std::vector<rows::Blob>& blobs);

@@ -1,7 +1,6 @@
-// A page of a listing: keys in order, those that share a stretch up to the delimiter shown as one.
+// A page of a listing: keys in order; those that share a prefix up to the delimiter are one entry.
 //
-// The rows are walked by a cursor that leaps over what a common prefix stands for, so a page costs
-// its entries and not the keys below them.
+// The cursor skips the keys below a common prefix, so a page costs its entries and not those keys.
 #pragma once
 
 #include <functional>
@@ -17,8 +16,8 @@ struct PageRequest {
   std::string bucket;
   std::string prefix = {};
   std::string delimiter = {};
-  std::string after = {};          // a key or a common prefix; entries behind it only
-  std::string after_version = {};  // of versions: behind this one of `after`
+  std::string after = {};          // a key or a common prefix: only entries after it
+  std::string after_version = {};  // for versions: only those after this one of `after`
   std::size_t most = 1000;
 };
 

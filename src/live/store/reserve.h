@@ -1,8 +1,8 @@
-// Space that the metadata keep for the day when their disk is full: a file of some megabytes beside
-// them, which is given back so that a full disk still allows removals, checks and an orderly stop.
+// Space that the metadata keep in reserve for a full disk: a file of a few megabytes beside them.
+// It is released so that a full disk still allows removals, checks and an orderly stop.
 //
-// While it is given back, what makes the store larger is refused (507) and what makes it smaller
-// goes on; once there is room again the file is made anew.
+// While it is released, requests that make the store larger are refused (507) and those that make
+// it smaller go on; once there is room again the file is made again.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ class Reserve {
  public:
   explicit Reserve(std::string folder) : folder_(std::move(folder)) {}
 
-  // Gives the reserve back where the disk is nearly full, and takes it again where it is not.
+  // Releases the reserve if the disk is nearly full, and takes it again if it is not.
   void tend();
-  // Whether so little is left that nothing may be added.
+  // Returns true if so little is left that nothing may be added.
   bool is_tight() const { return tight_; }
-  // Whether there is room to open the metadata for writing, with the reserve given back if need be.
+  // Returns true if there is room to open the metadata for writing; releases the reserve if needed.
   bool has_room();
 
  private:

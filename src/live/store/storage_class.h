@@ -11,12 +11,12 @@ namespace orrery::store {
 
 // The tiers from the fastest to the slowest.
 inline constexpr std::string_view kTierOrder[] = {"gpu-direct", "hot", "warm", "cold"};
-int tier_rank(std::string_view tier);  // 0: the fastest; behind the last where there is none such
+int tier_rank(std::string_view tier);  // 0: the fastest; unknown tiers rank last
 
 std::optional<std::string> tier_of_class(std::string_view storage_class);
-// The class that an object of this tier is shown with, where no rule gave another.
+// Returns the class shown for an object of this tier, unless a rule gave it another.
 std::string class_of_tier(std::string_view tier);
-// Where the copy lies that is read.
+// Returns the tier that the version is read from.
 std::string tier_of(const rows::Version& version);
 
 }  // namespace orrery::store

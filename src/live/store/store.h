@@ -1,10 +1,10 @@
 // The store without its protocol: buckets, versions and blobs over the two ports.
 //
-// Every change is read, decide (decide.h), commit, and again where another came first; so any
-// number of threads may call, and a crash at any point leaves the rows as before or as after. An
-// object's bytes are durable (blob.h) before the commit that names them, and the commit is durable
-// before the call returns: what was acknowledged is kept, and no half object can be seen. Bytes
-// whose commit never came are swept by the next run (sweep.h).
+// Every change reads, decides (decide.h) and commits, and starts again if another commit came
+// first. So any number of threads may call, and a crash at any point leaves the rows as before or
+// after. An object's bytes are durable (blob.h) before the commit that names them, and the commit
+// is durable before the call returns: what was acknowledged is kept, and no half object can be
+// seen. Bytes that were never committed are swept by the next run (sweep.h).
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@
 
 namespace orrery::store {
 
-// A code that never reaches a client: what was read is old, the caller looks again, so often.
+// A code that never reaches a client: the rows changed since they were read, and the caller tries
+// again, up to kLooks times.
 inline constexpr std::string_view kRowChanged = "RowChanged";
 inline constexpr int kLooks = 20;
 
@@ -28,30 +29,30 @@ using ClockMs = std::function<rows::TimeMs()>;
 struct StoreSetting {
   rows::Metadata& metadata;
   DriveSet drives = {};
-  std::vector<Tier> tiers = {};  // the first takes what names no storage class
+  std::vector<Tier> tiers = {};  // the first is for objects without a storage class
   ClockMs now_ms;
   std::function<std::string(std::size_t)> random_bytes;
   KeyRing keys = {};
-  drives::Hedger* hedger = nullptr;  // of reads of objects
-  // So long what was removed stays where others share the metadata: this run does not know what
-  // they read. A file that is open can be read though it is removed, so only an object in many
-  // parts may be cut off, by a reader who takes longer. 0: there are no others now.
+  drives::Hedger* hedger = nullptr;  // for reads of objects
+  // How long removed blobs are kept if other gateways share the metadata, because this run does not
+  // know what they read. An open file stays readable after its removal, so only a slow reader of an
+  // object in many parts may be cut off. 0: no other gateway runs.
   rows::TimeMs shared_grace_ms = 600'000;
-  // The number of this run is higher than this one: drives have seen it, though the metadata may
-  // have lost it.
+  // A run number that the drives have seen, though the metadata may have lost it: this run takes a
+  // higher one.
   std::uint64_t run_after = 0;
-  // Says that nothing may be added now: the metadata's disk is full.
+  // Returns true if nothing may be added because the disk of the metadata is full.
   std::function<bool()> is_tight = nullptr;
-  // Says that the drives have seen nothing that the metadata do not know. Only then are files
+  // Returns true if the drives have seen nothing that the metadata do not know. Only then are files
   // removed that were set aside.
   std::function<bool()> agrees = nullptr;
-  // A person looked at what is to be swept (repair): whole objects without a row are set aside too.
+  // Set by a repair that a person confirmed: whole objects without a row are set aside too.
   bool sweeps_whole = false;
-  // So long files that no row names stay set aside, counted in time that the store was well.
+  // How long files that no row names stay set aside, counted in healthy time of the store.
   std::uint64_t aside_ms = 7ull * 24 * 3600 * 1000;
 };
 
-// Blobs that somebody reads: the collector leaves them until the last has gone.
+// Blobs that are being read: collect() leaves them until the last reader has gone.
 class BlobPins {
  public:
   void pin(const std::string& blob);
@@ -63,8 +64,8 @@ class BlobPins {
   std::map<std::string, int> counts_;
 };
 
-// When objects of the slower tiers were read last, as far as this run remembers: what is read is
-// brought nearer (tier_places.h).
+// When objects of the slower tiers were last read, as far as this run remembers: objects that are
+// read are copied to the fast tier (tier_places.h).
 class ReadTimes {
  public:
   void note(const std::string& bucket, const std::string& key, const std::string& version,
@@ -95,7 +96,7 @@ class Usage {
   std::map<std::string, BucketUse> uses_;
 };
 
-// Reads a version of an object from any offset; keeps its blobs until it ends.
+// Reads a version of an object from any offset; its blobs are kept while it lives.
 class ObjectReader {
  public:
   ObjectReader(const StoreSetting& setting, BlobPins& pins,
@@ -106,7 +107,7 @@ class ObjectReader {
 
   drives::Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
   std::vector<std::string> damaged() const;  // blobs of which a shard was lost or wrong
-  bool is_held() const;                      // all of it stands in the metadata: no drive is read
+  bool is_held() const;                      // all of it is in the metadata: no drive is read
 
  private:
   struct Piece {
@@ -137,11 +138,11 @@ struct Removal {
   bool bypass_governance = false;
   WriteCondition condition = {};
   bool durable = true;  // else once the metadata are flushed
-  // Says no where the version that would go is not the one that is meant (a lifecycle rule's).
+  // Returns false if the version found is not the one to remove (for a lifecycle rule).
   std::function<bool(const rows::Version&)> only = nullptr;
 };
 struct Removed {
-  std::string version_id;  // of the marker put, or of the version removed
+  std::string version_id;  // of the marker that was put, or of the removed version
   bool marker = false;     // a marker was put, or what was removed was one
 };
 
@@ -150,11 +151,11 @@ class Store {
   explicit Store(StoreSetting setting);
   // Takes the number of this run; blobs are named by it.
   Answer<void> open();
-  // Says that this run still lives; where others have given it up it takes another number, and what
-  // was under way is refused.
+  // Marks this run as alive. If other gateways have given it up, it takes another number, and
+  // uploads in progress are refused.
   Answer<void> renew();
-  // Where others share the metadata: the commit stands only while the run that wrote the files it
-  // names anew has not been given up, for then they are swept.
+  // If other gateways share the metadata: makes the commit fail once the run that wrote its new
+  // files has been given up, because they may be swept already.
   void fence(rows::Commit& commit, const std::vector<rows::Blob>& fresh) const;
   void fence_run(rows::Commit& commit, std::uint64_t run) const;
 
@@ -165,21 +166,21 @@ class Store {
   Answer<void> remove_bucket(std::string_view name);
   Answer<std::vector<rows::Bucket>> buckets(std::string_view owner);
 
-  // The newest version, or the one of that id. A marker is found too.
+  // Returns the newest version, or the one with that id; it may be a delete marker.
   Answer<rows::Version> find(std::string_view bucket, std::string_view key,
                              const std::optional<std::string>& version_id);
   // Finds and opens it; `accept` may refuse the version that was found.
   Answer<OpenedObject> open_object(std::string_view bucket, std::string_view key,
                                    const std::optional<std::string>& version_id,
                                    const std::function<Answer<void>(const rows::Version&)>& accept);
-  // Reads these extents of a version, whichever of its copies they are.
+  // Opens these extents of a version or of one of its copies.
   Answer<std::unique_ptr<ObjectReader>> open_extents(const std::vector<rows::Extent>& extents);
-  // Gives the version as it stands: stamp, id, time and default retention are set here.
+  // Returns the version as stored, with its stamp, id, time and default retention.
   Answer<rows::Version> put(std::string_view bucket, std::string_view key,
                             const rows::Version& fresh, const std::vector<rows::Blob>& blobs,
                             const WriteCondition& condition = {});
   Answer<Removed> remove(std::string_view bucket, std::string_view key, const Removal& removal);
-  // Blobs that the version names no more are discarded; `fresh` are those it names anew.
+  // Discards blobs that the version no longer names; `fresh` are those it names for the first time.
   Answer<rows::Version> change_version(std::string_view bucket, std::string_view key,
                                        const std::optional<std::string>& version_id,
                                        const std::function<Answer<void>(rows::Version&)>& change,
@@ -190,35 +191,36 @@ class Store {
   Answer<void> put_part(const rows::Upload& upload, const rows::Part& part,
                         const std::optional<rows::Blob>& blob);
   Answer<std::vector<rows::Part>> parts(std::string_view upload);
-  // `version` has the extents of the parts that were chosen; the others are discarded.
+  // `version` has the extents of the chosen parts; the other parts are discarded.
   Answer<rows::Version> complete_upload(const rows::Upload& upload, const rows::Version& version,
                                         const WriteCondition& condition);
   Answer<void> abort_upload(std::string_view bucket, std::string_view key, std::string_view id);
 
-  // A blob to be written into the tier of a storage class; the first tier where there is none.
-  // `expected` bytes will come; 0 where that is not known.
+  // Returns a writer into the tier of a storage class, or into the first tier if there is none.
+  // `expected` bytes will come; 0 if that is unknown.
   BlobWriter writer(std::string_view storage_class, std::uint64_t expected = 0);
   bool has_tier(std::string_view storage_class) const;
   // Removes what an unfinished writer wrote.
   void forget(const rows::Blob& blob);
-  // Removes the shards of garbage that nobody reads; gives how many blobs went.
+  // Removes the shards of garbage that is not being read; returns the number of blobs removed.
   Answer<std::size_t> collect();
 
   rows::Metadata& metadata() { return setting_.metadata; }
   const StoreSetting& setting() const { return setting_; }
   std::uint64_t epoch() const { return epoch_; }
-  // Of a shard that is written anew, after this one; no two gateways write the same.
+  // Returns the revision for a shard that is written again after `last`; no two gateways use the
+  // same.
   std::uint64_t fresh_revision(std::uint64_t last) const;
   BlobPins& pins() { return pins_; }
   ReadTimes& reads() { return reads_; }
   Usage& usage() { return usage_; }
-  // Counts what the buckets hold: before anything is asked, and now and then where others change
-  // it.
+  // Counts what the buckets hold: at the start, and from time to time if other gateways change it.
   Answer<void> measure();
   rows::TimeMs now_ms() const { return setting_.now_ms(); }
   std::string fresh_id();  // 32 hexadecimal digits
-  // The records of the blobs of a version; kRowChanged where one has none, because the version was
-  // replaced meanwhile. Who has looked often enough passes over it: then the row is lost.
+  // Returns the records of the blobs of a version; kRowChanged if one has no row, because the
+  // version was replaced. After kLooks tries callers pass `pass_over`: the missing row is then
+  // lost.
   Answer<std::vector<rows::Blob>> blobs_of(const std::vector<rows::Extent>& extents,
                                            bool pass_over = false);
 
@@ -254,14 +256,14 @@ class Store {
   ReadTimes reads_;
   Usage usage_;
   std::atomic<std::uint64_t> epoch_ = 0;
-  std::uint64_t first_blob_ = 0;  // drawn: names are not used again, whatever happens to the rows
+  std::uint64_t first_blob_ = 0;  // random: names stay unique even if rows are lost
   std::atomic<std::uint64_t> blobs_made_ = 0;
   std::atomic<std::uint64_t> last_stamp_ = 0;
   std::map<std::string, rows::TimeMs> garbage_seen_;  // of collect()
   std::string garbage_after_;
 };
 
-// Why a version may not be removed or replaced now: under legal hold, or retained.
+// Fails if a version may not be removed or replaced now: under legal hold, or retained.
 Answer<void> check_unlocked(const rows::Version& version, rows::TimeMs now, bool bypass_governance);
 
 }  // namespace orrery::store

@@ -8,14 +8,14 @@
 //   a commit is durable -> the number goes to the note of one drive, not synced: it outlives this
 //                          process. Every two seconds, and at the end, to all drives, synced.
 //   a run has its row   -> its number goes to all drives, synced, before it writes a file
-//   before the metadata are opened for writing, all drives are told that the store is not stopped
+//   before the metadata are opened for writing, all drives note that the store is not stopped
 //
 // So a witness never says more than the metadata had on their disk. Metadata with a lower number of
 // commits, or an earlier run, than the newest witness have lost what was acknowledged.
 //
-// Where it may mislead: a power cut takes what was noted in the last two seconds, so metadata that
-// lose just that much, on a disk that lies about its syncs, are not found out. Metadata that
-// several gateways share are counted by the leader every few seconds, not by the commit.
+// Where it is wrong: a power cut loses what was noted in the last two seconds, so metadata that
+// lose only that much, on a disk that acknowledges syncs falsely, are not found out. Metadata that
+// several gateways share are counted by the leader every few seconds, not per commit.
 #pragma once
 
 #include <atomic>
@@ -31,20 +31,21 @@ namespace orrery::store {
 
 struct Witness {
   std::string store;          // its id
-  std::uint64_t run = 0;      // the last that began
-  std::uint64_t commits = 0;  // that were durable, as the metadata count them
+  std::uint64_t run = 0;      // the last run that began
+  std::uint64_t commits = 0;  // durable commits, as the metadata count them
   bool stopped = false;       // in order, and nothing has been written since
 };
 std::string witness_text(const Witness& witness);
-// Nullopt where the text is none: cut, changed, or of something else.
+// Returns nullopt if the text is no witness: cut, changed, or something else.
 std::optional<Witness> witness_of(std::string_view text);
-// Whether `one` was written after `other`. Of two that say the same, one that is not stopped was.
+// Returns true if `one` was written after `other`. Of two equal ones, a running one is newer than a
+// stopped one.
 bool is_newer(const Witness& one, const Witness& other);
-// The newest of what the drives have, and `besides`; those of other stores are passed over.
+// Returns the newest of the drives' witnesses and `besides`; those of other stores are ignored.
 std::optional<Witness> newest_witness(const DriveSet& drives, const std::string& store,
                                       const std::optional<Witness>& besides);
 
-// What metadata say of themselves, read without writing.
+// What the metadata say about themselves, read without writing.
 struct MetadataFacts {
   std::optional<std::string> store;  // the id in their row
   std::uint64_t run = 0;
@@ -53,12 +54,12 @@ struct MetadataFacts {
 };
 drives::Outcome<MetadataFacts> facts_of(rows::Metadata& metadata);
 
-// Why metadata are not used; nullopt where nothing speaks against them.
+// Returns why metadata cannot be trusted; nullopt if they can.
 enum class Doubt { other_store, no_id, behind };
 std::optional<Doubt> doubt_of(const MetadataFacts& facts, const std::string& store,
                               const std::optional<Witness>& witness);
 
-// Tells the drives. All calls from any thread.
+// Writes witnesses to the drives. All calls from any thread.
 class Witnesses {
  public:
   // `each_commit`: by this process alone, so each commit can be noted.
@@ -66,9 +67,9 @@ class Witnesses {
 
   drives::Outcome<void> set_running();             // the store is not stopped any more
   drives::Outcome<void> begin(std::uint64_t run);  // the run has its row
-  void note(std::uint64_t commits);                // so many are durable
-  void keep();                          // synced to all drives, where there is something new
-  Witness stop(std::uint64_t commits);  // gives what was written
+  void note(std::uint64_t commits);                // Notes the number of durable commits.
+  void keep();                                     // Syncs news to all drives.
+  Witness stop(std::uint64_t commits);             // Returns what was written.
   Witness now() const;
   // Whether no drive has a witness that says more than these metadata.
   bool agrees(const MetadataFacts& facts) const;

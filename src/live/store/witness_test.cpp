@@ -1,19 +1,16 @@
-// What drives have seen of the metadata: written and read, the newest of several, and what speaks
-// against metadata that are opened.
+// What the drives have seen of the metadata: how a witness is written and read, which of several is
+// the newest, and what makes metadata doubtful.
 #include "live/store/witness.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
 
-#include "live/drives/file_text.h"
-#include "live/drives/folder_drive.h"
 #include "live/drives/simulated_drive_fixture.h"
-#include "live/rows/codec.h"
-#include "live/rows/records.h"
 #include "live/rows/rocks_metadata.h"
 
 namespace orrery::store::witness_tests {
@@ -23,7 +20,7 @@ Witness seen(std::uint64_t run, std::uint64_t commits, bool stopped = false) {
   return {.store = "s", .run = run, .commits = commits, .stopped = stopped};
 }
 
-TEST(WitnessText, is_read_as_it_was_written_and_not_at_all_once_a_byte_is_other) {
+TEST(WitnessText, is_refused_if_any_byte_changed) {
   const std::string text = witness_text(seen(7, 1234, true));
   const auto read = witness_of(text + "\n\n\n");
   ASSERT_TRUE(read);
@@ -39,14 +36,14 @@ TEST(WitnessText, is_read_as_it_was_written_and_not_at_all_once_a_byte_is_other)
   }
 }
 
-TEST(Witness, the_newest_is_of_the_latest_run_then_commit_and_running_goes_before_stopped) {
+TEST(Witness, newer_means_a_later_run_then_commit_then_running) {
   EXPECT_TRUE(is_newer(seen(2, 1), seen(1, 9)));
   EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 8)));
   EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 9, true))) << "it was started again since";
   EXPECT_FALSE(is_newer(seen(2, 9), seen(2, 9)));
 }
 
-TEST(Witness, the_newest_is_found_on_any_drive_and_that_of_another_store_is_passed_over) {
+TEST(Witness, the_newest_of_this_store_is_found_on_any_drive) {
   drives::SimulatedDrive old, fresh, others, blank;
   ASSERT_TRUE(old.set_note(witness_text(seen(1, 5)), true));
   ASSERT_TRUE(fresh.set_note(witness_text(seen(2, 8)), true));
@@ -57,7 +54,7 @@ TEST(Witness, the_newest_is_found_on_any_drive_and_that_of_another_store_is_pass
   EXPECT_FALSE(newest_witness({{"d", &blank}}, "s", std::nullopt));
 }
 
-TEST(Witness, metadata_are_doubted_that_are_anothers_or_know_less_than_the_drives) {
+TEST(Witness, metadata_of_another_store_or_behind_the_drives_are_doubted) {
   const auto facts = [](std::optional<std::string> id, std::uint64_t run, std::uint64_t commits) {
     return MetadataFacts{.store = std::move(id), .run = run, .commits = commits};
   };
@@ -70,56 +67,21 @@ TEST(Witness, metadata_are_doubted_that_are_anothers_or_know_less_than_the_drive
   EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", std::nullopt), std::nullopt) << "from before ids";
 }
 
-class NotesOfAFolder : public testing::Test {
+class WitnessedMetadata : public testing::Test {
  protected:
-  NotesOfAFolder() {
-    folder = (std::filesystem::temp_directory_path() / "orrery-note-XXXXXX").string();
+  WitnessedMetadata() {
+    folder = (std::filesystem::temp_directory_path() / "orrery-witness-XXXXXX").string();
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
-    std::filesystem::create_directories(folder + "/d/data/00");
-    std::ofstream(folder + "/d/drive") << drives::mark_text({"s", "d"});
   }
-  ~NotesOfAFolder() override { std::filesystem::remove_all(folder); }
-  std::unique_ptr<drives::Drive> opened() const {
-    return std::move(*open_folder_drive(folder + "/d", {"s", "d"}, drives::Marking::refuse));
-  }
-  void damage(std::size_t at) const {
-    std::fstream file(folder + "/d/seen", std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(at));
-    file << "damage";
-  }
+  ~WitnessedMetadata() override { std::filesystem::remove_all(folder); }
+
   std::string folder;
 };
 
-TEST_F(NotesOfAFolder, the_last_note_is_read_again_by_whoever_comes_next) {
-  {
-    const auto drive = opened();
-    EXPECT_EQ(drive->note().error().kind, drives::PortFault::missing);
-    ASSERT_TRUE(drive->set_note("one", true));
-    ASSERT_TRUE(drive->set_note("two", false));
-    EXPECT_EQ(drive->note().value(), "two");
-  }
-  const auto drive = opened();
-  EXPECT_EQ(drive->note().value(), "two");
-  ASSERT_TRUE(drive->set_note("three", true));
-  EXPECT_EQ(drive->note().value(), "three");
-}
-
-TEST_F(NotesOfAFolder, a_torn_note_leaves_the_one_that_was_synced) {
-  const auto drive = opened();
-  ASSERT_TRUE(drive->set_note("synced", true));
-  ASSERT_TRUE(drive->set_note("not synced", false));
-  damage(4096 + 33);
-  EXPECT_EQ(drive->note().value(), "synced");
-  damage(33);
-  EXPECT_EQ(drive->note().error().kind, drives::PortFault::corrupt);
-  ASSERT_TRUE(drive->set_note("anew", true));
-  EXPECT_EQ(drive->note().value(), "anew");
-}
-
-// S5: what is durable is noted before the caller hears of it, and no more than that.
-TEST_F(NotesOfAFolder, each_durable_commit_is_noted_before_it_is_acknowledged) {
-  const auto drive = opened();
-  const DriveSet drives = {{"d", drive.get()}};
+// Safety case S5: a durable commit is noted on the drives before it is acknowledged.
+TEST_F(WitnessedMetadata, notes_each_durable_commit_before_acknowledging_it) {
+  drives::SimulatedDrive drive;
+  const DriveSet drives = {{"d", &drive}};
   auto rows = rows::open_rocks_metadata(folder + "/m");
   ASSERT_TRUE(rows);
   Witnesses witnesses(drives, {.store = "s", .run = 1}, true);
@@ -134,7 +96,7 @@ TEST_F(NotesOfAFolder, each_durable_commit_is_noted_before_it_is_acknowledged) {
     last = noted->commits;
   }
   ASSERT_TRUE(metadata->commit({.changes = {{"lazy", "v"}}, .durable = false}).value());
-  EXPECT_EQ(newest_witness(drives, "s", std::nullopt)->commits, last) << "a crash may take it";
+  EXPECT_EQ(newest_witness(drives, "s", std::nullopt)->commits, last) << "a crash may lose it";
   ASSERT_TRUE(metadata->flush());
   EXPECT_EQ(newest_witness(drives, "s", std::nullopt)->commits, last + 1);
 }

@@ -1,9 +1,9 @@
-// The whole store held against its own rows, by reading alone: rows of every kind, every shard, and
-// every file of the drives.
+// A read-only check of the whole store against its rows: rows of every kind, every shard, and every
+// file of the drives.
 //
-// Metadata that cannot be read in part do not end it: what lies behind the damage is not known, and
-// that is said. A drive that is away says nothing of what it holds, so an object that needs it is
-// neither lost nor sound.
+// Unreadable parts of the metadata do not end the check: what follows the damage is unknown, and is
+// reported as such. What a missing drive holds is unknown, so an object that needs it is neither
+// lost nor sound.
 #pragma once
 
 #include "live/upkeep/mend.h"
@@ -20,17 +20,17 @@ struct StoreCheck {
   std::uint64_t away_blobs = 0;           // cannot be read until a drive is back
   std::uint64_t unreferenced = 0;         // blobs that no version, part or upload names
   std::uint64_t orphans = 0;              // shard files that no row names
-  std::uint64_t aside = 0;                // files set aside, which is nothing wrong
+  std::uint64_t aside = 0;                // files set aside, which is no fault
   std::uint64_t unreadable = 0;           // places where the metadata could not be read
   std::vector<std::string> faults = {};   // the first hundred, in words
   std::vector<std::string> objects = {};  // "lost: BUCKET/KEY", and damaged or away: all of them
-  std::vector<std::string> actions = {};  // what a repair would do, each in words
+  std::vector<std::string> actions = {};  // what a repair would do, in words
   bool clean() const {
     return damaged_shards == 0 && lost_blobs == 0 && away_blobs == 0 && unreferenced == 0 &&
            orphans == 0 && unreadable == 0 && faults.empty();
   }
 };
-// Reads every block where `deep`; else only looks whether the files are there.
+// Reads every block if `deep`; otherwise only looks whether the files exist.
 store::Answer<StoreCheck> check_store(store::Store& store, bool deep);
 
 }  // namespace orrery::upkeep

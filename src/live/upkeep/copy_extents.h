@@ -1,4 +1,4 @@
-// The bytes of a version once more, into a tier: blob by blob, so that parts stay parts.
+// Copies the bytes of a version into a tier: blob by blob, so that parts stay parts.
 #pragma once
 
 #include "live/store/store.h"
@@ -9,7 +9,7 @@ struct CopiedExtents {
   std::vector<rows::Extent> extents = {};
   std::vector<rows::Blob> blobs = {};
 };
-// Durable when it returns; what was written is removed where it fails.
+// The copy is durable on return; on failure what was written is removed.
 store::Answer<CopiedExtents> copy_extents(store::Store& store, store::ObjectReader& from,
                                           const std::vector<rows::Extent>& extents,
                                           const std::string& tier,

@@ -1,11 +1,11 @@
 // The lifecycle rules of a bucket: what they end, and when, as pure functions.
 //
 // The rules are S3's ("Managing the lifecycle of objects"): a filter (prefix, tags, size), and
-// after so many days the newest version ends (with versioning: a delete marker is put), versions
-// before it go, markers that stand alone go, uploads left open are aborted. A day is 24 hours and
-// an end falls on the midnight after; where a day is shortened, for tests, it falls on the moment.
-// Rules that move (Transition, NoncurrentVersionTransition) say which tier an object should lie in;
-// tier_places.h brings it there. An object never moves to a faster tier by a rule.
+// after a number of days the newest version expires (with versioning: a delete marker is put),
+// noncurrent versions are removed, lone delete markers are removed, open uploads are aborted. A day
+// is 24 hours and an action is due at the midnight after; if a test shortens the day, at the exact
+// time. Rules that move (Transition, NoncurrentVersionTransition) say which tier an object belongs
+// to; tier_places.h moves it. A rule never moves an object to a faster tier.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,7 @@
 
 namespace orrery::upkeep {
 
-// To a storage class after so many days (from the day it was made, or became noncurrent), or on a
-// date.
+// A move to a storage class after `days` (since it was made, or became noncurrent) or on a date.
 struct Transition {
   std::optional<std::int64_t> days = {};
   std::optional<rows::TimeMs> at = {};
@@ -37,13 +36,13 @@ struct LifecycleRule {
   std::optional<rows::TimeMs> expire_at = {};
   bool expire_lone_markers = false;
   std::optional<std::int64_t> noncurrent_days = {};
-  std::size_t noncurrent_kept = 0;  // so many of the newest of them stay
+  std::size_t noncurrent_kept = 0;  // number of newest noncurrent versions that stay
   std::optional<std::int64_t> abort_days = {};
   std::vector<Transition> transitions = {};
   std::vector<Transition> noncurrent_transitions = {};
 };
 
-// The document, with an id for every rule that has none; and what it says.
+// The document, with an id added to every rule that has none, and its rules.
 struct Lifecycle {
   s3::XmlElement document;
   std::vector<LifecycleRule> rules;
@@ -51,21 +50,21 @@ struct Lifecycle {
 store::Answer<Lifecycle> lifecycle_of(std::string_view xml);
 
 bool applies(const LifecycleRule& rule, std::string_view key, const rows::Version& version);
-// When what was made (or became noncurrent) at `from` ends after `days`.
+// Returns when something made (or noncurrent) since `from` is due after `days`.
 rows::TimeMs end_of(rows::TimeMs from, std::int64_t days, rows::TimeMs day_ms);
 
 struct VersionPlace {
   rows::Version version;
   bool newest = true;
   rows::TimeMs since_ms = 0;  // when it became noncurrent
-  std::size_t newer = 0;      // noncurrent versions before it
+  std::size_t newer = 0;      // newer noncurrent versions
   bool alone = false;         // the only version of its key
 };
 enum class Ending { stays, expires, removed };
-// What the rules do to this version now.
+// Returns what the rules do to this version now.
 Ending ending_of(const std::vector<LifecycleRule>& rules, std::string_view key,
                  const VersionPlace& place, rows::TimeMs now, rows::TimeMs day_ms);
-// The storage class that the rules want the version in by now; nullopt: the one it has.
+// Returns the storage class that the rules want for the version now; nullopt: no change.
 std::optional<std::string> class_wanted(const std::vector<LifecycleRule>& rules,
                                         std::string_view key, const VersionPlace& place,
                                         rows::TimeMs now, rows::TimeMs day_ms);

@@ -1,26 +1,27 @@
-// Looking after what is kept: shards checked block by block, lost and wrong ones written anew.
+// Checks shards block by block, and writes lost and damaged ones again.
 //
-// A rebuilt shard is a new file (the next revision), on its drive or, where that is not there, on
-// one of the tier that has none of the blob; it is synced and then named by a commit that expects
-// the blob's row as it was read, and only then is the old file removed. So a crash leaves the old
-// row or the new one, and a file too many, which is swept.
+// A mended shard is a new file (the next revision), on its drive or, if that is missing, on a drive
+// of the tier that has no shard of the blob. It is synced, then named by a commit that expects the
+// blob's row as it was read, and only then is the old file removed. So a crash leaves the old row
+// or the new one, and perhaps one file too many, which is swept.
 #pragma once
 
 #include "live/store/store.h"
 
 namespace orrery::upkeep {
 
-// The shards of a blob that are missing or have a wrong byte; reads all of them, but those on other
-// machines, of which it looks for the header. Gives the bytes read too, for whoever paces it.
+// Returns the shards of a blob that are missing or damaged, and the bytes read, to pace the scrub.
+// Reads all shards; on remote drives only their headers.
 struct ShardCheck {
   std::set<int> damaged = {};
-  std::set<int> unasked = {};  // their drive does not answer now
+  std::set<int> unasked = {};  // shards whose drives do not answer now
   std::uint64_t bytes = 0;
-  bool lost = false;  // it stands in its row, and the bytes there are wrong
+  bool lost = false;  // its row holds it, and the bytes there are wrong
 };
 ShardCheck check_shards(const store::DriveSet& drives, const rows::Blob& blob);
 
-// Writes these shards anew. Gives how many were; the fault says why the first that was not.
+// Writes these shards again. Returns how many were written, and the fault of the first that was
+// not.
 struct Mended {
   int shards = 0;
   std::optional<drives::Fault> fault = {};
@@ -28,7 +29,7 @@ struct Mended {
 store::Answer<Mended> mend_blob(store::Store& store, const std::string& id,
                                 const std::set<int>& damaged);
 
-// A walk over all blobs, a few at a time: the place is kept between two calls.
+// A walk over all blobs, a few at a time; it continues where the last call stopped.
 struct ScrubCounts {
   std::uint64_t blobs = 0;
   std::uint64_t bytes = 0;
@@ -40,8 +41,8 @@ struct ScrubCounts {
 class Scrubber {
  public:
   explicit Scrubber(store::Store& store) : store_(store) {}
-  // Goes on until `bytes` are read or the walk is round; false at its end. A blob is read whole:
-  // what it has beyond that is owed, and calls read nothing until they have paid it.
+  // Reads up to `bytes`; returns false at the end of a round. A blob is read whole: what exceeds
+  // `bytes` is taken from the following calls.
   store::Answer<bool> step(std::uint64_t bytes);
   const ScrubCounts& counts() const { return counts_; }
 

@@ -1,8 +1,8 @@
 // A store of format 1, byte by byte: what the first released program left on a disk.
 //
 // Nothing here calls the code that writes stores today. Records, checksums, parity and the places
-// of files are made anew from what the format's page says, so that a change of today's writer that
-// forgets yesterday's bytes fails a test and is not carried along.
+// of files follow the description of the format, so that a change of today's writer that breaks old
+// stores fails a test instead of changing the fixture with it.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ inline std::string big_endian(std::uint64_t value) {
   return raw;
 }
 
-// CRC-32C, bit by bit, as it stands in shard files: from all ones, and not inverted at the end.
+// CRC-32C, bit by bit, as in shard files: starts from all ones and is not inverted at the end.
 inline std::string crc32c(std::string_view bytes) {
   std::uint32_t crc = 0xffffffffu;
   for (const char c : bytes) {

@@ -1,4 +1,4 @@
-// The ETag of a large body whose MD5 nobody asked for (docs/decisions/etag.md).
+// The ETag of a large body whose client sent no MD5 (docs/decisions/etag.md).
 //
 //   CCCCCCCCCCCCCCCCEEEEEEEENNNNNNNN-1    CRC-64/XZ of the bytes, run and number of their blob
 // MD5 takes longer than the disk does, and no client that knows S3 takes an ETag with a dash for an
@@ -17,7 +17,7 @@
 namespace orrery::upkeep {
 
 std::string quick_etag(std::uint64_t crc, std::string_view blob);
-// Nullopt where it is an MD5, or that of several parts.
+// Returns nullopt for an MD5, and for the ETag of several parts.
 std::optional<std::uint64_t> crc_of_etag(std::string_view etag);
 
 }  // namespace orrery::upkeep

@@ -10,15 +10,16 @@
 //            faster tier is read from then on.
 //   switch   in the commit of the removal: the version's own extents are those of the next copy.
 //   remove   the old blobs go to the garbage; readers that have them open keep them.
-// A crash between two leaves a version with two copies; what the rules want is asked for anew.
+// A crash between two leaves a version with two copies; the next look asks again what the rules
+// want.
 //
-// What is wanted. An object lies where its storage class says, or where a rule of its bucket has
-// moved it (lifecycle.h), and also in the fast tier while it was read within `promote_ms` or is
-// restored. A checkpoint is the objects of one bucket that carry the same tags run and step
-// (kRunTag); it is whole once as many are there as kPartsTag says, moves and goes as one, and is
-// kept by the policy's rules of the tiers (newest, window, milestones) instead. Where no tier has
-// such a rule, its objects are as any others.
-// Nothing is remembered over a restart: a copy that nobody of this run has read is read again.
+// What is wanted. An object belongs to the tier of its storage class, or to the one that a rule of
+// its bucket moved it to (lifecycle.h), and also to the fast tier while it was read within
+// `promote_ms` or is restored. A checkpoint is the objects of one bucket with the same tags run and
+// step (kRunTag). It is complete once as many objects exist as kPartsTag says, is moved and removed
+// as a whole, and is kept by the rules of the tiers (newest, window, milestones) instead. If no
+// tier has such a rule, its objects are like any others. Nothing is remembered over a restart: a
+// copy that this run has not verified is verified again.
 #pragma once
 
 #include <map>
@@ -31,19 +32,18 @@ namespace orrery::upkeep {
 
 inline constexpr std::string_view kRunTag = "orrery-run";
 inline constexpr std::string_view kStepTag = "orrery-step";
-inline constexpr std::string_view kPartsTag = "orrery-parts";  // how many objects; none: one
+inline constexpr std::string_view kPartsTag = "orrery-parts";  // number of objects; without it, one
 inline constexpr std::string_view kRoleTag = "orrery-role";    // "checkpoint", "milestone", ...
 
-// What an action says that met an object which was put or removed since the look: nothing failed.
+// The refusal of an action whose object was put or removed since the look; it is no failure.
 inline constexpr std::string_view kChangedMeanwhile = "it was changed meanwhile";
 
 struct MoveSetting {
   rows::TimeMs day_ms = store::kDayMs;
-  std::string fast_tier = "hot";   // to which what is read or restored is brought
-  rows::TimeMs promote_ms = 0;     // for so long after a read; 0: never
+  std::string fast_tier = "hot";   // tier that read or restored objects are copied to
+  rows::TimeMs promote_ms = 0;     // time that an object stays promoted after a read; 0: never
   bool keeps_checkpoints = false;  // some tier has a rule for them
-  rows::TimeMs stale_ms =
-      6LL * 3600 * 1000;  // a checkpoint that is not whole after so long is left over
+  rows::TimeMs stale_ms = 6LL * 3600 * 1000;  // age at which an incomplete checkpoint is stale
   std::function<bool()> stop = [] { return false; };
 };
 
@@ -59,13 +59,13 @@ class TierPlaces final : public storage::LifecyclePort {
   std::uint64_t bytes_moved() const { return bytes_moved_; }
 
  private:
-  // An object of an item, as the last look saw it.
+  // An object of an item, as the last look found it.
   struct Member {
     std::string bucket;
     std::string key;
     std::string version_id;
     std::uint64_t stamp = 0;
-    std::string wanted_class = {};  // of a rule that moves it
+    std::string wanted_class = {};  // class that a rule moves it to
   };
   using Members = std::vector<Member>;
   struct Gathered {
@@ -98,8 +98,8 @@ class TierPlaces final : public storage::LifecyclePort {
   std::uint64_t bytes_moved_ = 0;
 };
 
-// The places of a policy for these tiers, the fastest first; all are durable and none is written
-// to by others: what is put is complete when it is seen.
+// Returns the places of a policy for these tiers, the fastest first. All are durable, and an object
+// is complete as soon as it is visible.
 std::vector<storage::KeepPlace> places_of(const std::vector<store::Tier>& tiers);
 
 }  // namespace orrery::upkeep

@@ -1,293 +1,379 @@
-// Objects between tiers: where the rules put them, that readers never notice, and what brings them
-// back.
+// The tiers as the lifecycle policy sees them: what a look says of an object, and what each action
+// does to its copies.
 #include "live/upkeep/tier_places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/digest.h"
-#include "layers/storage/lifecycle_driver.h"
-#include "live/drives/simulated_drive_fixture.h"
-#include "live/rows/memory_metadata_fixture.h"
-#include "live/s3/hash.h"
-#include "live/store/storage_class.h"
-#include "live/upkeep/check.h"
-#include "live/upkeep/mend.h"
-#include "live/upkeep/quick_etag.h"
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
-namespace orrery::upkeep {
+#include "core/base/digest.h"
+#include "live/rows/records.h"
+#include "live/s3/hash.h"
+#include "live/upkeep/tier_places_fixture.h"
+
+namespace orrery::upkeep::tier_places_tests {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
-constexpr rows::TimeMs kDay = 1000;
+using storage::CopyNeed;
+using storage::ItemView;
+using storage::LifecycleAction;
+using storage::LifecycleActionKind;
+using storage::LifecycleOutcome;
 
-std::string rule_to(const std::string& storage_class, int days) {
-  return "<LifecycleConfiguration><Rule><Filter><Prefix>old/</Prefix></Filter><Status>Enabled"
-         "</Status><Transition><Days>" +
-         std::to_string(days) + "</Days><StorageClass>" + storage_class +
-         "</StorageClass></Transition></Rule></LifecycleConfiguration>";
-}
+constexpr rows::TimeMs kStart = 1'700'000'000'000;
 
-class TierPlacesTest : public testing::Test {
+class TierPlacesTest : public TierBench {
  protected:
-  TierPlacesTest() {
-    for (const std::string name : {"hot", "warm", "cold"}) {
-      drives.push_back(std::make_unique<drives::SimulatedDrive>());
-      tiers.push_back({name, {1, 0}, {name}});
-      set[name] = drives.back().get();
+  rows::Version version(const std::string& key) {
+    return store->find("pail", key, std::nullopt).value_or(rows::Version{});
+  }
+  std::vector<ItemView> seen(const MoveSetting& by = {}) {
+    TierPlaces places(*store, by);
+    const auto look = places.look();
+    return look ? look->items : std::vector<ItemView>(99);
+  }
+  std::optional<std::vector<std::string>> wanted(const MoveSetting& by = {}) {
+    const auto items = seen(by);
+    return items.size() == 1 ? items[0].wanted : std::nullopt;
+  }
+  // What an action says that follows a look; the outcome of a good one.
+  std::string act(LifecycleAction action, LifecycleOutcome* outcome = nullptr) {
+    TierPlaces places(*store, moving);
+    if (!places.look()) return "no look";
+    if (action.stamp == "its") action.stamp = stamp_at(places, action.item, action.place);
+    const auto done = places.act(action);
+    moved = places.bytes_moved();
+    if (!done) {
+      EXPECT_EQ(done.error().front().code, "lifecycle.store");
+      return done.error().front().what;
     }
-    store = std::make_unique<store::Store>(store::StoreSetting{
-        .metadata = metadata,
-        .drives = set,
-        .tiers = tiers,
-        .now_ms = [this] { return now; },
-        .random_bytes =
-            [this](std::size_t n) { return std::string(n, static_cast<char>(++drawn)); }});
-    EXPECT_TRUE(store->open());
+    EXPECT_TRUE(done->good);
+    if (outcome) *outcome = *done;
+    return "good";
   }
-
-  void make_bucket(const std::string& rules) {
-    EXPECT_TRUE(
-        store->make_bucket({.name = "pail", .owner = "main", .documents = {{"lifecycle", rules}}}));
-  }
-  void put(const std::string& key, const std::string& bytes, rows::HeaderList tags = {},
-           const std::string& storage_class = {}, const std::string& etag = {}) {
-    store::BlobWriter writer = store->writer(store::tier_of_class(storage_class).value());
-    ASSERT_TRUE(writer.append(bytes));
-    const auto blob = writer.finish();
-    ASSERT_TRUE(blob);
-    rows::Version fresh{.size = bytes.size(), .etag = etag.empty() ? to_hex(s3::md5(bytes)) : etag};
-    fresh.storage_class = storage_class;
-    fresh.tags = std::move(tags);
-    fresh.extents = {{blob->id, bytes.size(), fresh.etag, ""}};
-    ASSERT_TRUE(store->put("pail", key, fresh, {*blob}));
-  }
-  std::string get(const std::string& key) {
-    auto object = store->open_object(
-        "pail", key, std::nullopt, [](const rows::Version&) -> store::Answer<void> { return {}; });
-    if (!object) return object.error().code;
-    std::string bytes(object->version.size, ' ');
-    return object->reader->read(0, bytes) ? bytes : "unreadable";
-  }
-  std::vector<std::string> tiers_of(const std::string& key) {
-    const auto version = store->find("pail", key, std::nullopt);
-    if (!version) return {version.error().code};
-    std::vector<std::string> all = {store::tier_of(*version)};
-    for (const rows::TierCopy& copy : version->copies) all.push_back(copy.tier);
-    return all;
-  }
-
-  // So many rounds, a second apart; what was done, in order.
-  std::vector<std::string> run(int rounds, MoveSetting setting, storage::LifecyclePolicy policy) {
-    std::vector<std::string> said;
-    TierPlaces places(*store, std::move(setting));
-    storage::LifecycleDriver driver(places, [](const auto&) -> Result<void> { return {}; },
-                                    std::move(policy), {});
-    for (int i = 0; i < rounds; ++i) {
-      const auto tick = driver.tick();
-      if (!tick) {
-        ADD_FAILURE() << tick.error().front().what;
-        return said;
+  static std::string stamp_at(TierPlaces& places, const std::string& id, const std::string& place) {
+    const auto look = places.look();
+    for (const ItemView& item : look->items) {
+      for (const storage::CopyView& copy : item.copies) {
+        if (item.id == id && copy.place == place) return copy.stamp;
       }
-      for (const auto& done : tick->done) {
-        said.push_back(std::string(word_of(done.action.kind)) + ' ' + done.action.place +
-                       (done.good ? "" : " failed"));
-      }
-      now += 1000;
     }
-    return said;
+    return "none";
   }
-  std::vector<std::string> run(int rounds, MoveSetting setting = {.day_ms = kDay}) {
-    return run(rounds, std::move(setting), {.places = places_of(tiers)});
+  LifecycleAction of_a(LifecycleActionKind kind, const std::string& place,
+                       const std::string& from = {}) const {
+    return {.kind = kind, .item = "pail/a@null", .place = place, .from = from, .stamp = "its"};
   }
 
-  rows::MemoryMetadata metadata;
-  std::vector<std::unique_ptr<drives::SimulatedDrive>> drives;
-  std::vector<store::Tier> tiers;
-  store::DriveSet set;
-  std::unique_ptr<store::Store> store;
-  rows::TimeMs now = 1'700'000'000'000;
-  int drawn = 0;
+  MoveSetting moving;
+  std::uint64_t moved = 0;
 };
 
-TEST_F(TierPlacesTest, a_rule_moves_by_copy_verify_switch_delete) {
-  make_bucket(rule_to("GLACIER", 5));
-  put("old/a", "some bytes");
-  put("new/a", "other bytes");
-  EXPECT_THAT(run(3), ElementsAre());
-  now += 5 * kDay;
-  EXPECT_THAT(run(6), ElementsAre("verify hot", "copy cold", "verify cold", "remove hot"));
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("cold"));
-  EXPECT_THAT(tiers_of("new/a"), ElementsAre("hot"));
-  EXPECT_EQ(store->find("pail", "old/a", std::nullopt)->storage_class, "GLACIER");
-  EXPECT_EQ(get("old/a"), "some bytes");
-  ASSERT_TRUE(store->collect());
-  EXPECT_TRUE(check_store(*store, true)->clean());
+TEST_F(TierPlacesTest, places_are_the_tiers_with_the_fastest_first) {
+  std::vector<std::string> names;
+  const auto places = places_of({{"cold"}, {"hot"}, {"gpu-direct"}});
+  for (const storage::KeepPlace& place : places) names.push_back(place.name);
+  EXPECT_THAT(names, ElementsAre("gpu-direct", "hot", "cold"));
 }
 
-TEST_F(TierPlacesTest, a_reader_goes_on_while_its_object_moves_away) {
-  make_bucket(rule_to("STANDARD_IA", 0));
-  const std::string bytes(3 * store::kBlockBytes, 'r');
-  put("old/a", bytes);
-  auto object = store->open_object("pail", "old/a", std::nullopt,
-                                   [](const rows::Version&) -> store::Answer<void> { return {}; });
-  ASSERT_TRUE(object);
-  std::string got(bytes.size(), ' ');
-  ASSERT_TRUE(object->reader->read(0, std::span(got).first(100)));
-  run(6);
-  ASSERT_TRUE(store->collect());
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("warm"));
-  ASSERT_TRUE(object->reader->read(0, got));
-  EXPECT_EQ(got, bytes);
+TEST_F(TierPlacesTest, a_look_shows_objects_that_belong_elsewhere) {
+  put("a", {"seven b"});
+  put("stays", {"bytes"});
+  put("here", {"cold"}, {.storage_class = "GLACIER"});
+  change("a", [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
+  now += 2500;
+  TierPlaces places(*store, {});
+  EXPECT_DOUBLE_EQ(places.now().base(), 1'700'000'002.5);
+  const auto look = places.look();
+  ASSERT_TRUE(look);
+  EXPECT_DOUBLE_EQ(look->now.base(), 1'700'000'002.5);
+  ASSERT_EQ(look->items.size(), 1u) << "the others lie where they belong";
+  const ItemView& item = look->items[0];
+  EXPECT_EQ(item.id, "pail/a@null");
+  EXPECT_EQ(item.run, "");
+  EXPECT_EQ(item.step, 0);
+  EXPECT_DOUBLE_EQ(item.made.base(), 1'700'000'000);
+  EXPECT_FALSE(item.held);
+  EXPECT_FALSE(item.milestone);
+  EXPECT_THAT(*item.wanted, ElementsAre("cold"));
+  ASSERT_EQ(item.copies.size(), 1u);
+  const rows::Version a = version("a");
+  EXPECT_EQ(item.copies[0].place, "hot");
+  EXPECT_DOUBLE_EQ(item.copies[0].size.base(), 7);
+  EXPECT_TRUE(item.copies[0].complete);
+  EXPECT_DOUBLE_EQ(item.copies[0].written.base(), 1'700'000'000);
+  EXPECT_EQ(item.copies[0].stamp, std::to_string(a.stamp) + '.' + a.extents[0].blob + ' ');
+  // A delete marker has no copies.
+  change("a", [](rows::Version& v) { v.marker = true; });
+  EXPECT_THAT(seen(), IsEmpty());
 }
 
-TEST_F(TierPlacesTest, a_copy_with_a_wrong_byte_is_made_again_and_the_old_one_stays) {
-  make_bucket(rule_to("GLACIER", 0));
-  put("old/a", "some bytes");
-  EXPECT_THAT(run(2), ElementsAre("verify hot", "copy cold"));
-  for (const auto& [name, content] : drives[2]->files()) content->bytes[70] ^= 1;
-  now += 60'000;
-  const auto said = run(20);
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("cold"));
-  EXPECT_EQ(get("old/a"), "some bytes");
-  EXPECT_EQ(std::ranges::count(said, "copy cold"), 1);
+TEST_F(TierPlacesTest, an_object_is_held_until_its_retention_ends) {
+  put("a", {"bytes"}, {.storage_class = "GLACIER"});
+  const auto held = [&](const std::function<void(rows::Version&)>& how) {
+    change("a", [&](rows::Version& v) {
+      v.legal_hold = false;
+      v.retention = {};
+      v.storage_class = "STANDARD";
+      v.tier = "cold";
+      how(v);
+    });
+    const auto items = seen();
+    return items.size() == 1 && items[0].held;
+  };
+  EXPECT_FALSE(held([](rows::Version&) {}));
+  EXPECT_TRUE(held([](rows::Version& v) { v.legal_hold = true; }));
+  EXPECT_TRUE(held([](rows::Version& v) { v.retention = {"GOVERNANCE", kStart + 1}; }));
+  EXPECT_FALSE(held([](rows::Version& v) { v.retention = {"GOVERNANCE", kStart}; }));
+  EXPECT_FALSE(held([](rows::Version& v) { v.retention = {"", kStart + 1}; }));
 }
 
-TEST_F(TierPlacesTest, a_large_object_is_verified_by_the_crc_in_its_etag) {
-  make_bucket(rule_to("GLACIER", 0));
-  const std::string bytes = "bytes without an MD5";
-  put("old/a", bytes, {}, "STANDARD", quick_etag(drives::content_crc(bytes), "b"));
-  put("old/wrong", bytes, {}, "STANDARD", quick_etag(drives::content_crc("others"), "b"));
-  run(8);
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("cold"));
-  EXPECT_EQ(get("old/a"), bytes);
-  EXPECT_EQ(tiers_of("old/wrong").front(), "hot");  // what is not as it was put is not moved
+TEST_F(TierPlacesTest, restored_and_read_objects_are_wanted_in_the_fast_tier) {
+  put("a", {"bytes"}, {.storage_class = "GLACIER"});
+  const auto restored = [&](rows::TimeMs until, const MoveSetting& how = {}) {
+    change("a", [&](rows::Version& v) { v.restored_until_ms = until; });
+    return wanted(how).value_or(std::vector<std::string>{});
+  };
+  EXPECT_THAT(restored(kStart + 1), ElementsAre("cold", "hot"));
+  EXPECT_THAT(restored(kStart), IsEmpty());
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "warm"}), ElementsAre("cold", "warm"));
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "gpu-direct"}), IsEmpty()) << "there is none";
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "cold"}), IsEmpty()) << "it is near";
+  restored(0);
+  EXPECT_THAT(seen({.promote_ms = kStart * 2}), IsEmpty()) << "never read";
+  store->reads().note("pail", "a", "null", kStart - 4);
+  EXPECT_THAT(*wanted({.promote_ms = 5}), ElementsAre("cold", "hot"));
+  EXPECT_THAT(seen({.promote_ms = 4}), IsEmpty()) << "its time is over";
+  EXPECT_THAT(seen({.promote_ms = 0}), IsEmpty());
 }
 
-TEST_F(TierPlacesTest, what_is_read_comes_nearer_and_goes_again) {
-  make_bucket("");
-  put("a", "some bytes", {}, "GLACIER");
-  const MoveSetting setting{.day_ms = kDay, .promote_ms = 10'000};
-  EXPECT_THAT(run(3, setting), ElementsAre());
-  store->reads().note("pail", "a", "null", now);
-  EXPECT_THAT(run(4, setting), ElementsAre("verify cold", "copy hot", "verify hot"));
+TEST_F(TierPlacesTest, a_class_without_a_tier_moves_nothing) {
+  put("a", {"bytes"}, {.storage_class = "STANDARD_IA"});
+  change("a", [](rows::Version& v) { v.storage_class = "GPU_DIRECT", v.tier = "warm"; });
+  EXPECT_THAT(seen(), IsEmpty());
+  change("a", [](rows::Version& v) { v.storage_class = "no such", v.tier = "warm"; });
+  EXPECT_THAT(*wanted(), ElementsAre("hot"));
+  // An unverified copy is shown although it is where it belongs.
+  change("a", [](rows::Version& v) {
+    v.storage_class = "STANDARD_IA";
+    v.restored_until_ms = kStart + 1;
+    v.copies = {{.tier = "hot", .extents = v.extents, .checked = false}};
+  });
+  EXPECT_THAT(*wanted(), ElementsAre("warm", "hot"));
+  change("a", [](rows::Version& v) { v.copies[0].checked = true; });
+  EXPECT_THAT(seen(), IsEmpty());
+}
+
+TEST_F(TierPlacesTest, the_objects_of_a_checkpoint_are_one_item) {
+  moving.keeps_checkpoints = true;
+  const auto tags = [](const std::string& role, const std::string& parts) {
+    return rows::HeaderList{
+        {"orrery-parts", parts}, {"orrery-role", role}, {"orrery-run", "r"}, {"orrery-step", "70"}};
+  };
+  put("k/1", {"first"}, {.tags = tags("milestone", "2")});
+  now += 3000;
+  put("k/2", {"the second"}, {.tags = tags("checkpoint", "1"), .legal_hold = true});
+  put("k/3", {"of no run"}, {.tags = {{"orrery-step", "70"}}});
+  const auto items = seen(moving);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].id, "pail/r@70");
+  EXPECT_EQ(items[0].run, "pail/r");
+  EXPECT_EQ(items[0].step, 70);
+  EXPECT_DOUBLE_EQ(items[0].made.base(), 1'700'000'003);
+  EXPECT_TRUE(items[0].milestone);
+  EXPECT_TRUE(items[0].held);
+  EXPECT_FALSE(items[0].wanted.has_value()) << "the rules of the tiers say";
+  ASSERT_EQ(items[0].copies.size(), 1u);
+  EXPECT_DOUBLE_EQ(items[0].copies[0].size.base(), 15);
+  EXPECT_DOUBLE_EQ(items[0].copies[0].written.base(), 1'700'000'003);
+  const rows::Version one = version("k/1"), two = version("k/2");
+  EXPECT_EQ(items[0].copies[0].stamp,
+            to_hex(s3::md5(std::to_string(one.stamp) + '.' + one.extents[0].blob + ' ' +
+                           std::to_string(two.stamp) + '.' + two.extents[0].blob + ' ')));
+  EXPECT_TRUE(items[0].copies[0].complete);
+  // A copy that only one of them has is begun, not whole.
+  change("k/2", [](rows::Version& v) { v.copies = {{.tier = "cold", .extents = v.extents}}; });
+  const auto begun = seen(moving);
+  ASSERT_EQ(begun.at(0).copies.size(), 2u);
+  EXPECT_TRUE(begun[0].copies[0].complete);
+  EXPECT_EQ(begun[0].copies[1].place, "cold");
+  EXPECT_FALSE(begun[0].copies[1].complete);
+  EXPECT_DOUBLE_EQ(begun[0].copies[1].size.base(), 10);
+  EXPECT_THAT(seen({.keeps_checkpoints = false}).size(), 1u) << "one with a copy too many";
+}
+
+TEST_F(TierPlacesTest, a_look_shows_at_most_2000_objects) {
+  rows::Commit commit;
+  for (int i = 0; i < 2001; ++i) {
+    commit.changes.push_back(
+        {rows::row::object("pail", 'k' + std::to_string(i)),
+         rows::encode(
+             rows::Version{.stamp = 1, .id = "null", .storage_class = "GLACIER", .tier = "hot"})});
+  }
+  ASSERT_TRUE(rows.commit(commit));
+  EXPECT_EQ(seen().size(), 2000u);
+}
+
+TEST_F(TierPlacesTest, an_action_checks_the_copies_that_it_relies_on) {
+  put("a", {"bytes"});
+  put("b", {"others"});
+  for (const char* key : {"a", "b"}) {
+    change(key, [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
+  }
+  const rows::Version b = version("b");
+  const std::string stamp = std::to_string(b.stamp) + '.' + b.extents[0].blob + ' ';
+  const auto with = [&](const CopyNeed& need) {
+    LifecycleAction action = of_a(LifecycleActionKind::verify, "hot");
+    action.needs = {need};
+    return act(action);
+  };
+  EXPECT_EQ(with({"pail/b@null", "hot", stamp}), "good");
+  EXPECT_EQ(with({"pail/b@null", "hot", stamp + "x"}), kChangedMeanwhile);
+  EXPECT_EQ(with({"pail/c@null", "hot", stamp}), kChangedMeanwhile);
+  LifecycleAction unseen = of_a(LifecycleActionKind::verify, "hot");
+  unseen.item = "pail/c@null";
+  EXPECT_EQ(act(unseen), kChangedMeanwhile);
+}
+
+TEST_F(TierPlacesTest, a_copy_is_verified_part_by_part) {
+  put("a", {"first part", "second"});
+  change("a", [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
+  LifecycleOutcome outcome;
+  ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
+  EXPECT_EQ(outcome.sound, true);
+  EXPECT_EQ(outcome.digest, to_hex(s3::md5("first part")) + ' ' + to_hex(s3::md5("second")) + ' ');
+  const rows::Version a = version("a");
+  EXPECT_EQ(outcome.stamp, std::to_string(a.stamp) + '.' + a.extents[0].blob + ' ');
+  EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile) << "no copy there";
+  // A wrong word in the record, and bytes that cannot be had.
+  change("a", [](rows::Version& v) { v.extents[1].etag = std::string(32, '0'); });
+  ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
+  EXPECT_EQ(outcome.sound, false);
+  EXPECT_EQ(outcome.digest, to_hex(s3::md5("first part")) + ' ' + to_hex(s3::md5("second")) + ' ');
+  drives["hot"].files().clear();
+  ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
+  EXPECT_EQ(outcome.sound, false);
+  EXPECT_EQ(outcome.digest, "unreadable");
+}
+
+TEST_F(TierPlacesTest, a_verified_copy_is_read_from_if_its_tier_is_faster) {
+  put("a", {"bytes"}, {.storage_class = "STANDARD_IA"});
+  const auto after = [&](const std::string& to) {
+    change("a", [](rows::Version& v) {
+      v.copies.clear();
+      v.tier = "warm";
+      v.storage_class = "GLACIER";
+    });
+    EXPECT_EQ(act(of_a(LifecycleActionKind::copy, to, "warm")), "good");
+    EXPECT_EQ(moved, 5u);
+    EXPECT_THAT(tiers_of("a"), ElementsAre("warm", to));
+    EXPECT_EQ(act(of_a(LifecycleActionKind::verify, to)), "good");
+    EXPECT_EQ(get("a"), "bytes");
+    return tiers_of("a");
+  };
+  EXPECT_THAT(after("cold"), ElementsAre("warm", "cold+"));
+  EXPECT_THAT(after("hot"), ElementsAre("hot", "warm+"));
+}
+
+TEST_F(TierPlacesTest, a_bad_copy_can_be_replaced) {
+  put("a", {"bytes"});
+  change("a", [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
+  EXPECT_EQ(act(of_a(LifecycleActionKind::copy, "warm", "cold")), kChangedMeanwhile);
+  ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
   EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold"));
-  EXPECT_EQ(get("a"), "some bytes");
-  now += 10'000;
-  EXPECT_THAT(run(4, setting), ElementsAre("verify hot", "verify cold", "remove hot"));
-  EXPECT_THAT(tiers_of("a"), ElementsAre("cold"));
-  EXPECT_EQ(store->find("pail", "a", std::nullopt)->storage_class, "GLACIER");
-}
-
-TEST_F(TierPlacesTest, an_object_that_is_near_keeps_the_class_of_its_rule) {
-  make_bucket(rule_to("GLACIER", 5));
-  put("old/a", "some bytes", {}, "STANDARD_IA");
-  const MoveSetting setting{.day_ms = kDay, .promote_ms = 60'000};
-  store->reads().note("pail", "old/a", "null", now);
-  run(4, setting);
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("hot", "warm"));
-  now += 5 * kDay;
-  run(10, setting);
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("hot", "cold"));
-  EXPECT_EQ(store->find("pail", "old/a", std::nullopt)->storage_class, "GLACIER");
-  now += 60'000;
-  run(6, setting);
-  EXPECT_THAT(tiers_of("old/a"), ElementsAre("cold"));
-  EXPECT_EQ(get("old/a"), "some bytes");
-}
-
-TEST_F(TierPlacesTest, an_object_put_again_while_it_is_copied_is_the_new_one) {
-  make_bucket(rule_to("GLACIER", 0));
-  put("old/a", "first");
-  TierPlaces places(*store, {.day_ms = kDay});
-  storage::LifecycleDriver driver(places, [](const auto&) -> Result<void> { return {}; },
-                                  {.places = places_of(tiers)}, {});
-  ASSERT_TRUE(driver.tick());
-  const auto look = places.look();
-  put("old/a", "second");
-  const auto done = places.act({.kind = storage::LifecycleActionKind::copy,
-                                .item = look->items.front().id,
-                                .place = "cold",
-                                .from = "hot"});
-  EXPECT_FALSE(done);
-  EXPECT_EQ(get("old/a"), "second");
+  const std::string before = version("a").copies[0].extents[0].blob;
+  ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
+  EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold")) << "one, the new one";
+  EXPECT_NE(version("a").copies[0].extents[0].blob, before);
+  // The one that is read went bad: the other is read while a new one is made and not yet checked.
+  change("a", [](rows::Version& v) { v.copies[0].checked = true; });
+  const std::string cold = version("a").copies[0].extents[0].blob;
+  ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "hot", "cold")), "good");
+  EXPECT_THAT(tiers_of("a"), ElementsAre("cold", "hot"));
+  EXPECT_EQ(version("a").extents[0].blob, cold);
+  EXPECT_EQ(get("a"), "bytes");
+  // A copy onto itself has no other copy to read from; what was written is removed.
   ASSERT_TRUE(store->collect());
-  EXPECT_TRUE(check_store(*store, true)->clean());
+  const std::size_t files = drives["cold"].files().size();
+  EXPECT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "cold")), kChangedMeanwhile);
+  EXPECT_EQ(moved, 0u);
+  EXPECT_EQ(drives["cold"].files().size(), files);
 }
 
-// A save of two objects is no item until both are there, or until nobody will put the other.
-TEST_F(TierPlacesTest, a_save_that_is_being_put_is_not_seen) {
-  make_bucket("");
-  TierPlaces places(*store, {.keeps_checkpoints = true, .stale_ms = 5000});
-  const rows::HeaderList tags = {{"orrery-run", "r"}, {"orrery-step", "7"}, {"orrery-parts", "2"}};
-  const auto seen = [&] {
-    const auto look = places.look();
-    return look ? look->items : std::vector<storage::ItemView>(99);
+TEST_F(TierPlacesTest, removing_the_copy_that_is_read_leaves_the_fastest_verified_one) {
+  put("a", {"bytes"});
+  const auto lay = [&](bool warm, bool cold) {
+    change("a", [&](rows::Version& v) {
+      v.tier = "hot";
+      v.storage_class = "STANDARD";
+      v.copies = {{.tier = "cold", .extents = v.extents, .checked = cold},
+                  {.tier = "warm", .extents = v.extents, .checked = warm}};
+    });
   };
-  put("ckpt/7/a", "first", tags);
-  EXPECT_TRUE(seen().empty());
-  now += 4999;
-  EXPECT_TRUE(seen().empty());
-  now += 1;
-  ASSERT_EQ(seen().size(), 1u) << "it never became whole";
-  EXPECT_FALSE(seen()[0].copies.at(0).complete);
-  put("ckpt/7/b", "second", tags);
-  ASSERT_EQ(seen().size(), 1u);
-  EXPECT_TRUE(seen()[0].copies.at(0).complete);
-  EXPECT_EQ(seen()[0].copies[0].size, bytes(11));
-  EXPECT_EQ(seen()[0].step, 7);
-}
-
-// What is decided is of the objects that were looked at: one that was put again is another.
-TEST_F(TierPlacesTest, nothing_is_done_with_an_object_that_is_another_by_now) {
-  make_bucket(rule_to("GLACIER", 0));
-  put("old/a", "first");
-  TierPlaces places(*store, {.day_ms = kDay});
-  const auto look = places.look();
-  ASSERT_TRUE(look && look->items.size() == 1);
-  const storage::CopyView copy = look->items[0].copies.at(0);
-  const storage::LifecycleAction verify{.kind = storage::LifecycleActionKind::verify,
-                                        .item = look->items[0].id,
-                                        .place = copy.place,
-                                        .stamp = copy.stamp};
-  EXPECT_TRUE(places.act(verify));
-  put("old/a", "other");
-  EXPECT_FALSE(places.act(verify));
-  EXPECT_EQ(get("old/a"), "other");
-}
-
-TEST_F(TierPlacesTest, checkpoints_are_kept_by_run_and_step_as_one) {
-  make_bucket("");
-  storage::LifecyclePolicy policy{.places = places_of(tiers)};
-  policy.places[0].keep.newest = 2;
-  policy.places[2].keep.milestones = true;
-  const MoveSetting setting{.day_ms = kDay, .keeps_checkpoints = true};
-  const auto save = [&](int step, const std::string& role, int parts) {
-    for (int part = 0; part < parts; ++part) {
-      put("ckpt/" + std::to_string(step) + '/' + std::to_string(part), "bytes " + role,
-          {{"orrery-parts", "2"},
-           {"orrery-role", role},
-           {"orrery-run", "llama"},
-           {"orrery-step", std::to_string(step)}});
+  const auto remove = [&](const std::string& place, bool relies, const std::string& stamp = "its") {
+    LifecycleAction action = of_a(LifecycleActionKind::remove, place);
+    action.stamp = stamp;
+    const rows::Version a = version("a");
+    if (relies) {
+      action.needs = {
+          {"pail/a@null", "hot", std::to_string(a.stamp) + '.' + a.extents[0].blob + ' '}};
     }
-    now += 10'000;
+    return act(action);
   };
-  save(1, "milestone", 2);
-  save(2, "checkpoint", 2);
-  save(3, "checkpoint", 2);
-  save(4, "checkpoint", 2);
-  save(5, "checkpoint", 1);  // its second object has not come yet
-  run(20, setting, policy);
-  EXPECT_THAT(tiers_of("ckpt/1/0"), ElementsAre("cold"));
-  EXPECT_THAT(tiers_of("ckpt/1/1"), ElementsAre("cold"));
-  EXPECT_THAT(tiers_of("ckpt/2/0"), ElementsAre("NoSuchKey"));
-  EXPECT_THAT(tiers_of("ckpt/2/1"), ElementsAre("NoSuchKey"));
-  EXPECT_THAT(tiers_of("ckpt/3/0"), ElementsAre("hot"));
-  EXPECT_THAT(tiers_of("ckpt/4/1"), ElementsAre("hot"));
-  EXPECT_THAT(tiers_of("ckpt/5/0"), ElementsAre("hot"));
-  EXPECT_TRUE(check_store(*store, true)->clean());
+  lay(true, true);
+  EXPECT_EQ(remove("hot", true, "another"), kChangedMeanwhile);
+  EXPECT_EQ(remove("hot", true), "good");
+  EXPECT_THAT(tiers_of("a"), ElementsAre("warm", "cold+"));
+  EXPECT_EQ(version("a").storage_class, "STANDARD_IA")
+      << "it belongs to the tier that it is in now";
+  lay(false, true);
+  EXPECT_EQ(remove("hot", true), "good");
+  EXPECT_THAT(tiers_of("a"), ElementsAre("cold", "warm"));
+  EXPECT_EQ(version("a").storage_class, "GLACIER");
+  lay(false, false);
+  EXPECT_EQ(remove("hot", true), kChangedMeanwhile) << "none of the others was read through";
+  EXPECT_EQ(remove("hot", false), "good") << "nothing of it is relied upon";
+  EXPECT_THAT(tiers_of("a"), ElementsAre("warm", "cold"));
+  lay(true, true);
+  EXPECT_EQ(remove("warm", true), "good");
+  EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold+"));
+  EXPECT_EQ(version("a").storage_class, "STANDARD") << "that is not where it belongs";
+  EXPECT_EQ(remove("warm", true), "good") << "there is none any more";
+  EXPECT_EQ(get("a"), "bytes");
+}
+
+TEST_F(TierPlacesTest, removing_the_last_copy_removes_the_object) {
+  put("a", {"bytes"});
+  change("a", [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
+  EXPECT_EQ(act(of_a(LifecycleActionKind::remove, "hot")), "good");
+  EXPECT_EQ(get("a"), "NoSuchKey");
+}
+
+TEST_F(TierPlacesTest, a_stop_interrupts_copies_and_checks) {
+  put("a", {"bytes"});
+  change("a", [](rows::Version& v) { v.storage_class = "GLACIER", v.tier = "hot"; });
+  TierPlaces places(*store, {.stop = [this] { return now > kStart; }});
+  ASSERT_TRUE(places.look());
+  now = kStart + 1;
+  for (const LifecycleActionKind kind : {LifecycleActionKind::verify, LifecycleActionKind::copy}) {
+    const auto done = places.act({.kind = kind,
+                                  .item = "pail/a@null",
+                                  .place = kind == LifecycleActionKind::copy ? "cold" : "hot",
+                                  .from = "hot"});
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().front().what, HasSubstr("stopped"));
+  }
+  EXPECT_THAT(drives["cold"].files(), IsEmpty());
+  EXPECT_EQ(places.bytes_moved(), 0u);
 }
 
 }  // namespace
-}  // namespace orrery::upkeep
+}  // namespace orrery::upkeep::tier_places_tests

@@ -1,5 +1,5 @@
-// All versions of a bucket, a page at a time, each with what the lifecycle rules ask of its place:
-// whether it is the newest, since when it is not, how many stand between.
+// A walk over all versions of a bucket, page by page, each with its place as lifecycle rules need
+// it: whether it is the newest, since when it is not, and how many are newer.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace orrery::upkeep {
 
 using TakeVersion =
     std::function<store::Answer<void>(const store::PageEntry& entry, const VersionPlace& place)>;
-// Ends early where `stop` says so, or with what `take` refuses.
+// Ends early if `stop` returns true, or with the refusal of `take`.
 store::Answer<void> walk_versions(store::Store& store, const std::string& bucket,
                                   const std::function<bool()>& stop, const TakeVersion& take);
 

@@ -1,0 +1,264 @@
+// A store whose metadata are gone, empty, another store's, damaged or old is refused with the
+// reason, and a refused start changes nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "live/drives/file_text.h"
+#include "live/rows/records.h"
+#include "live/rows/rocks_metadata.h"
+#include "live/store/blob.h"
+#include "live/store/store.h"
+#include "live/upkeep/store_folder.h"
+#include "live/upkeep/sweep.h"
+
+namespace orrery::upkeep::store_folder_identity_tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+class IdentityTest : public testing::Test {
+ protected:
+  IdentityTest() {
+    const fs::path parent = fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
+    base = (parent / "orrery-identity-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(base.data()), nullptr);
+    folder = base + "/s";
+    run(3);
+  }
+  ~IdentityTest() override { fs::remove_all(base); }
+
+  static store::StoreSetting setting_of(const OpenedFolder& of) {
+    return {.metadata = *of.metadata,
+            .drives = of.drive_set(),
+            .tiers = of.tiers,
+            .now_ms = [] { return rows::TimeMs{1'700'000'000'000}; },
+            .random_bytes = [](std::size_t n) { return std::string(n, 'r'); },
+            .run_after = of.run_after};
+  }
+  // One run of a store that puts this many objects of two sizes, and may die.
+  void run(int objects, bool dies = false, const std::string& where = {},
+           const std::string& id = "id-1") {
+    auto opened = open_store_folder(where.empty() ? folder : where, {{.name = "hot"}}, id);
+    ASSERT_TRUE(opened) << to_text(opened.error());
+    auto store = std::make_unique<store::Store>(setting_of(*opened));
+    ASSERT_TRUE(store->open());
+    ASSERT_TRUE(opened->witnesses->begin(store->epoch()));
+    (void)store->make_bucket({.name = "pail", .owner = "main"});
+    for (int i = 0; i < objects; ++i) {
+      store::BlobWriter writer = store->writer("hot");
+      ASSERT_TRUE(writer.append(std::string(i % 2 == 0 ? 20'000 : 100, 'x')));
+      const rows::Blob blob = *writer.finish();
+      rows::Version version{.size = blob.size};
+      version.extents = {{blob.id, blob.size, "e", ""}};
+      ASSERT_TRUE(store->put("pail", "k" + std::to_string(i), version, {blob}));
+    }
+    if (dies) return;
+    ASSERT_TRUE(end_run(*store));
+    store.reset();
+    seal_store_folder(*opened);
+  }
+  std::map<std::string, std::string> all() const {
+    std::map<std::string, std::string> files;
+    for (const auto& at : fs::recursive_directory_iterator(folder)) {
+      files[at.path().string()] =
+          at.is_regular_file() ? *drives::read_file(at.path().string()) : "folder";
+    }
+    return files;
+  }
+  // The refusal of a start. Tried twice, because services restart by themselves; nothing may
+  // change.
+  Diagnostic refusal(const FolderWish& wish = {}) {
+    const auto before = all();
+    Diagnostic why;
+    for (int start = 0; start < 2; ++start) {
+      const auto opened = open_store_folder(folder, {}, "other", false, {}, wish);
+      EXPECT_FALSE(opened);
+      if (opened) return {};
+      why = opened.error().front();
+      EXPECT_TRUE(all() == before) << "a refused start changes nothing";
+    }
+    EXPECT_EQ(why.code, "store.metadata") << to_text({why});
+    return why;
+  }
+  std::string file_ending(const std::string& ending) const {
+    for (const auto& at : fs::directory_iterator(folder + "/metadata")) {
+      const std::string name = at.path().filename().string();
+      if (name.ends_with(ending) || name.starts_with(ending)) return at.path().string();
+    }
+    return {};
+  }
+  void flip(const std::string& path, std::size_t at) const {
+    std::string text = *drives::read_file(path);
+    text[at % text.size()] = static_cast<char>(text[at % text.size()] ^ 0x20);
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  std::string base;
+  std::string folder;
+};
+
+TEST_F(IdentityTest, a_store_opens_again_after_a_stop_or_a_crash) {
+  run(2);
+  run(2, true);
+  run(1);
+}
+
+TEST_F(IdentityTest, a_lost_current_file_is_named) {
+  fs::remove(folder + "/metadata/CURRENT");
+  EXPECT_THAT(refusal().what, HasSubstr("metadata/CURRENT is missing"));
+  run(0, true, base + "/killed");
+  fs::remove(base + "/killed/metadata/CURRENT");
+  folder = base + "/killed";
+  EXPECT_THAT(refusal().what, HasSubstr("metadata/CURRENT is missing")) << "after a crash too";
+}
+
+TEST_F(IdentityTest, missing_metadata_are_not_created_again) {
+  fs::remove_all(folder + "/metadata");
+  EXPECT_THAT(refusal().what, HasSubstr("metadata/CURRENT is missing"));
+  fs::create_directories(folder + "/metadata");
+  EXPECT_THAT(refusal().what, HasSubstr("metadata/CURRENT is missing"));
+  EXPECT_TRUE(fs::is_empty(folder + "/metadata"));
+}
+
+TEST_F(IdentityTest, the_metadata_of_another_store_are_refused) {
+  run(30, false, base + "/other", "id-2");
+  fs::remove(folder + "/sealed");
+  fs::remove_all(folder + "/metadata");
+  fs::copy(base + "/other/metadata", folder + "/metadata", fs::copy_options::recursive);
+  EXPECT_THAT(refusal().what, AllOf(HasSubstr("id-2"), HasSubstr("id-1")));
+  fs::remove_all(folder + "/metadata");
+  ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
+  EXPECT_THAT(refusal().what, HasSubstr("have no id")) << "empty ones";
+}
+
+TEST_F(IdentityTest, old_metadata_are_refused_unless_the_loss_is_accepted) {
+  fs::copy(folder + "/metadata", base + "/before", fs::copy_options::recursive);
+  run(4, true);
+  fs::remove_all(folder + "/metadata");
+  fs::copy(base + "/before", folder + "/metadata", fs::copy_options::recursive);
+  const Diagnostic why = refusal();
+  EXPECT_THAT(why.what, HasSubstr("have lost their end"));
+  EXPECT_THAT(why.fix, HasSubstr("repair"));
+  auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
+  ASSERT_TRUE(opened) << to_text(opened.error());
+  EXPECT_TRUE(opened->behind);
+  store::Store store(setting_of(*opened));
+  ASSERT_TRUE(store.open());
+  EXPECT_EQ(store.epoch(), 3u) << "not the number of the run that is lost";
+}
+
+TEST_F(IdentityTest, a_truncated_log_is_found_after_a_crash) {
+  for (const double part : {0.0, 0.5, 0.99}) {
+    folder = base + "/s" + std::to_string(part);
+    run(3);
+    run(20, true);
+    const std::string log = file_ending(".log");
+    ASSERT_NE(log, "");
+    fs::resize_file(log,
+                    static_cast<std::uintmax_t>(part * static_cast<double>(fs::file_size(log))));
+    EXPECT_THAT(refusal().what, HasSubstr("have lost their end")) << part;
+    fs::remove(log);
+    EXPECT_THAT(refusal().what, HasSubstr("have lost their end"));
+  }
+}
+
+TEST_F(IdentityTest, each_damaged_file_is_named) {
+  run(6);
+  fs::copy(folder, base + "/whole", fs::copy_options::recursive);
+  for (const char* kind : {".log", "MANIFEST-", "CURRENT", ".sst"}) {
+    const std::string file = file_ending(kind);
+    ASSERT_NE(file, "") << kind;
+    const auto restored = [&] {
+      fs::remove_all(folder);
+      fs::copy(base + "/whole", folder, fs::copy_options::recursive);
+    };
+    const std::string name = fs::path(file).filename().string();
+    fs::remove(file);
+    EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr("missing")));
+    restored();
+    if (fs::file_size(file) > 0) {
+      fs::resize_file(file, fs::file_size(file) - 1);
+      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr(" bytes, and had ")));
+      restored();
+    }
+    if (fs::file_size(file) > 0 && std::string(kind) != ".sst") {
+      flip(file, 11);
+      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr("other bytes")));
+      restored();
+    }
+  }
+  run(1);
+}
+
+TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
+  const std::string sealed = *drives::read_file(folder + "/sealed");
+  ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use));
+  EXPECT_EQ(drives::read_file(folder + "/sealed"), sealed) << "it knows nothing of the list";
+  run(1);
+}
+
+TEST_F(IdentityTest, a_second_program_is_refused) {
+  const auto first = open_store_folder(folder, {}, "x");
+  ASSERT_TRUE(first);
+  for (const bool looks : {false, true}) {
+    const auto second = open_store_folder(folder, {}, "x", false, {}, {.looks = looks});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().front().code, "store.running");
+  }
+}
+
+TEST_F(IdentityTest, looking_writes_nothing_and_makes_no_store) {
+  const auto before = all();
+  {
+    const auto looked = open_store_folder(folder, {}, "x", false, {}, {.looks = true});
+    ASSERT_TRUE(looked) << to_text(looked.error());
+    EXPECT_FALSE(looked->metadata->commit({.changes = {{"k", "v"}}}));
+  }
+  EXPECT_TRUE(all() == before);
+  EXPECT_FALSE(open_store_folder(base + "/none", {}, "x", false, {}, {.looks = true}));
+  EXPECT_FALSE(fs::exists(base + "/none"));
+}
+
+// A store without ids, as earlier programs left it.
+class OldStore : public IdentityTest {
+ protected:
+  OldStore() {
+    fs::remove(folder + "/sealed");
+    fs::remove(folder + "/hot/seen");
+    auto rows = rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use);
+    EXPECT_TRUE(rows);
+    EXPECT_TRUE((*rows)->commit({.changes = {{rows::row::fact("store"), std::nullopt}}}));
+  }
+};
+
+TEST_F(OldStore, gets_its_id_once_with_a_note) {
+  {
+    const auto opened = open_store_folder(folder, {}, "x");
+    ASSERT_TRUE(opened) << to_text(opened.error());
+    ASSERT_EQ(opened->notes.size(), 1u);
+    EXPECT_EQ(opened->notes.front().severity, Severity::note);
+    EXPECT_EQ(opened->metadata->get(rows::row::fact("store")).value(), "id-1");
+  }
+  EXPECT_TRUE(open_store_folder(folder, {}, "x")->notes.empty());
+}
+
+TEST_F(OldStore, is_refused_if_its_drives_hold_objects_that_its_metadata_do_not_know) {
+  fs::remove_all(folder + "/metadata");
+  ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
+  EXPECT_THAT(refusal().what, HasSubstr("holds objects of run 1"));
+}
+
+}  // namespace
+}  // namespace orrery::upkeep::store_folder_identity_tests
