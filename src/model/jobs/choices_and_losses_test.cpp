@@ -228,11 +228,11 @@ TEST(LossesByHand, a_part_takes_its_hosts_unless_spares_stand_by) {
   EXPECT_NEAR(rented.plan().shortfall, 0.008, 1e-12) << "the provider has others";
   // Three hosts on a power unit: two units, of which the second has one.
   LossRun three("node_mtbf: 100 d, repair: 2 d, pdu_mtbf: 2000 h", ", rent: { provider: aws }");
-  three.machine.fleets[0].hosts = 4;
-  design::Fleet wider = *three.machine.fleets[0].fleet;
+  three.machine.fleets[design::FleetIndex(0)].hosts = 4;
+  design::Fleet wider = *three.machine.fleets[design::FleetIndex(0)].fleet;
   wider.nodes_per_rack = 3;
-  three.machine.fleets[0].fleet = &wider;
-  three.job.fleet = &three.machine.fleets[0];
+  three.machine.fleets[design::FleetIndex(0)].fleet = &wider;
+  three.job.fleet = &three.machine.fleets[design::FleetIndex(0)];
   EXPECT_NEAR(three.plan().shortfall, 2 * 4 / 2000.0, 1e-12);
   // A part that is out nearly always leaves nothing.
   LossRun worst("node_mtbf: 100 d, leaf_mtbf: 2 h");
@@ -285,11 +285,11 @@ TEST(LossesByHand, of_markets_and_racks) {
   EXPECT_NEAR(f.node_rate.base(), f.spot_rate.base() + 1 / (100 * 86400.0), 1e-15);
   EXPECT_NEAR(f.mean_in_repair, 4 * (1 - soft_share()) / 100 * 2, 1e-12);
   LossRun racks("node_mtbf: 100 d");
-  design::Fleet entry = *racks.machine.fleets[0].fleet;
+  design::Fleet entry = *racks.machine.fleets[design::FleetIndex(0)].fleet;
   entry.spares = 2;
-  racks.machine.fleets[0].fleet = &entry;
-  racks.machine.fleets[0].hosts = 72;
-  racks.job.fleet = &racks.machine.fleets[0];
+  racks.machine.fleets[design::FleetIndex(0)].fleet = &entry;
+  racks.machine.fleets[design::FleetIndex(0)].hosts = 72;
+  racks.job.fleet = &racks.machine.fleets[design::FleetIndex(0)];
   racks.job.hosts = 60;
   EXPECT_EQ(racks.plan().spares, 2 * 18 + 12);
 }
@@ -305,7 +305,8 @@ TEST(LossesByHand, hosts_go_to_repair_as_published) {
     logs += std::log(scaled_to_host(*row, 8).base());
   }
   const double broken =
-      machine::failure_source(r.machine.fleets[0], machine::known(), 4).rate.base() *
+      machine::failure_source(r.machine.fleets[design::FleetIndex(0)], machine::known(), 4)
+          .rate.base() *
       (1 - soft_share());
   EXPECT_EQ(f.repair, failure::mean_repair({}));
   EXPECT_NEAR(f.mean_in_repair, 4 * std::min(broken, std::exp(logs / 3)) * f.repair.base(), 1e-12);

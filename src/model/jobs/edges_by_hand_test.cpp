@@ -43,7 +43,8 @@ TEST(EdgesOfBatches, microbatches_and_splits_divide_them) {
   design::Workload w;
   design::Train train{.batch = 6};
   catalog::ModelShape model{.layers = 2};
-  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[0], .model = &model};
+  TrainJob job{
+      .workload = &w, .train = &train, .fleet = &m.fleets[design::FleetIndex(0)], .model = &model};
   EXPECT_TRUE(batch_spreads(job, 3));
   train.batch = 1;
   EXPECT_FALSE(batch_spreads(job, 3)) << "one of three has nothing to do";
@@ -72,7 +73,7 @@ TEST(EdgesOfBatches, the_nearest_is_one_that_can_be_written) {
   const machine::Machine m = build_machine(read_edges(""), machine::known());
   design::Workload w;
   design::Train train{.batch = 1};
-  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[0]};
+  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[design::FleetIndex(0)]};
   EXPECT_EQ(nearest_batch(job, 1), 1);
   EXPECT_EQ(nearest_batch(job, 0), std::nullopt);
   // 10,000,001 is 11 x 909,091, and more than a design may ask for.
@@ -189,13 +190,14 @@ TEST(EdgesOfCosts, an_engine_adds_by_itself_where_it_is_faster) {
 TEST(EdgesOfFailures, published_rates_go_by_the_size_of_the_run) {
   const machine::Machine m = build_machine(read_edges(""), machine::known());
   for (const int hosts : {1, 40, 2000}) {
-    const machine::FailureSource s = machine::failure_source(m.fleets[0], machine::known(), hosts);
+    const machine::FailureSource s =
+        machine::failure_source(m.fleets[design::FleetIndex(0)], machine::known(), hosts);
     EXPECT_DOUBLE_EQ(
         s.base.base(),
         failure::published_rate(machine::known().failure_rates, hosts).per_node.base());
   }
-  EXPECT_NE(machine::failure_source(m.fleets[0], machine::known(), 1).base,
-            machine::failure_source(m.fleets[0], machine::known(), 2000).base);
+  EXPECT_NE(machine::failure_source(m.fleets[design::FleetIndex(0)], machine::known(), 1).base,
+            machine::failure_source(m.fleets[design::FleetIndex(0)], machine::known(), 2000).base);
 }
 
 TEST(EdgesOfSites, goals_have_their_line_and_plants_their_own) {
@@ -209,21 +211,23 @@ TEST(EdgesOfSites, goals_have_their_line_and_plants_their_own) {
   EXPECT_EQ(machine::cooling_plant(site, kilowatts(9)).design_c, 41);
   design::Design two;
   two.sites.resize(2);
-  EXPECT_EQ(machine::build_sites(two, machine::known().catalog())[1].path, "sites[1]");
+  EXPECT_EQ(machine::build_sites(two, machine::known().catalog())[design::SiteIndex(1)].path,
+            "sites[1]");
   two.sites.resize(1);
-  EXPECT_EQ(machine::build_sites(two, machine::known().catalog())[0].path, "site");
+  EXPECT_EQ(machine::build_sites(two, machine::known().catalog())[design::SiteIndex(0)].path,
+            "site");
 }
 
 // A rack of 18 hosts by itself is one; of a cooling that nobody knows nothing follows.
 TEST(EdgesOfSites, hosts_of_a_rack) {
   design::Design d = read_edges("", "node: gb200-nvl72, nodes_per_rack: 2");
   const machine::Machine racks = build_machine(d, machine::known());
-  EXPECT_EQ(machine::shared_parts(racks, racks.fleets[0]).hosts_per_rack, 36);
+  EXPECT_EQ(machine::shared_parts(racks, racks.fleets[design::FleetIndex(0)]).hosts_per_rack, 36);
   d.fleet[0].nodes_per_rack.reset();
   d.sites[0].cooling = "unheard-of";
   const machine::Machine odd = build_machine(d, machine::known());
-  EXPECT_EQ(machine::shared_parts(odd, odd.fleets[0]).hosts_per_rack, 18);
-  EXPECT_EQ(machine::shared_parts(odd, odd.fleets[0]).rack_limit, Watts(0));
+  EXPECT_EQ(machine::shared_parts(odd, odd.fleets[design::FleetIndex(0)]).hosts_per_rack, 18);
+  EXPECT_EQ(machine::shared_parts(odd, odd.fleets[design::FleetIndex(0)]).rack_limit, Watts(0));
 }
 
 TEST(EdgesOfTiers, nodes_without_drives_have_no_tier_of_their_own) {
@@ -232,15 +236,18 @@ TEST(EdgesOfTiers, nodes_without_drives_have_no_tier_of_their_own) {
   EXPECT_THAT(bare.tiers, IsEmpty());
   const machine::Machine drives = build_machine(read_edges(""), machine::known());
   ASSERT_EQ(drives.tiers.size(), 1U);
-  EXPECT_EQ(drives.tiers[0].label, "node-nvme");
-  EXPECT_TRUE(drives.tiers[0].implied);
+  EXPECT_EQ(drives.tiers[design::TierIndex(0)].label, "node-nvme");
+  EXPECT_TRUE(drives.tiers[design::TierIndex(0)].implied);
   // Beside the drives of others those without count for nothing.
   const auto both =
       read_edges("  - { name: c, count: 2, custom: { accelerators: 0, cores: 8, sockets: 1 } }\n");
   const machine::Machine mixed = build_machine(both, machine::known());
-  EXPECT_EQ(mixed.tiers[0].devices, drives.tiers[0].devices);
-  EXPECT_FALSE(machine::durability_of(drives.tiers[0], machine::known().catalog(), 1));
-  EXPECT_EQ(machine::servers_of(drives.tiers[0], machine::known().catalog()).metadata, 0);
+  EXPECT_EQ(mixed.tiers[design::TierIndex(0)].devices, drives.tiers[design::TierIndex(0)].devices);
+  EXPECT_FALSE(
+      machine::durability_of(drives.tiers[design::TierIndex(0)], machine::known().catalog(), 1));
+  EXPECT_EQ(
+      machine::servers_of(drives.tiers[design::TierIndex(0)], machine::known().catalog()).metadata,
+      0);
 }
 
 // A tenth of five seconds is less than the second that every copy has; saves to a goal that is no
@@ -259,8 +266,9 @@ TEST(EdgesOfAsks, have_a_second_at_the_least) {
     job.checkpoint->size = gigabytes(6);
     job.checkpoint->files = 4;
     job.checkpoint->interval = seconds(30);
-    job.checkpoint->first = job.checkpoint->safe = &m.tiers[0];
-    job.checkpoint->later = {{.tier = &m.tiers[1], .kept = {}, .every = seconds(5)}};
+    job.checkpoint->first = job.checkpoint->safe = &m.tiers[design::TierIndex(0)];
+    job.checkpoint->later = {
+        {.tier = &m.tiers[design::TierIndex(1)], .kept = {}, .every = seconds(5)}};
     std::vector<double> writes;
     for (const machine::TierAsk& a : asks_of(job, m)) writes.push_back(a.demand.write.base());
     return writes;
@@ -286,12 +294,12 @@ TEST(EdgesOfStages, that_cannot_run_say_why) {
   EXPECT_FALSE(PipelineStage{}.is_served);
   // What is left of a tier may be less than a byte a second; nothing left is nothing known.
   const Seconds first = stages[1].to->first_byte;
-  std::vector<TierLeft> left(m.tiers.size());
-  const auto of = static_cast<std::size_t>(stages[1].to - m.tiers.data());
+  TiersLeft left(m.tiers.size());
+  const design::TierIndex of = stages[1].to->index;
   left[of].write = BytesPerSecond(0.5);
-  EXPECT_DOUBLE_EQ(move_time(stages[1], m, left).base(), first.base() + 16e9);
+  EXPECT_DOUBLE_EQ(move_time(stages[1], left).base(), first.base() + 16e9);
   left[of].write = BytesPerSecond(0);
-  EXPECT_LT(move_time(stages[1], m, left).base(), first.base() + 1e6);
+  EXPECT_LT(move_time(stages[1], left).base(), first.base() + 1e6);
   // A copy that is made at no interval takes nothing of it.
   design::Workload work;
   TrainJob job{.workload = &work};

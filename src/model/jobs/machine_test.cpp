@@ -79,13 +79,13 @@ TEST(models, every_fault_is_told_at_once) {
 TEST(machine, the_sample_stands_as_its_architecture_counts_it) {
   const machine::Machine m = build_machine(template_named("superpod-h100"), machine::known());
   ASSERT_EQ(m.fleets.size(), 1U);
-  EXPECT_EQ(m.fleets[0].hosts, 127);
-  EXPECT_EQ(m.fleets[0].accelerators, 1016);
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].hosts, 127);
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].accelerators, 1016);
   ASSERT_EQ(m.sites.size(), 1U);
-  EXPECT_EQ(m.sites[0].path, "site");
-  EXPECT_NE(m.sites[0].cooling, nullptr);
+  EXPECT_EQ(m.sites[design::SiteIndex(0)].path, "site");
+  EXPECT_NE(m.sites[design::SiteIndex(0)].cooling, nullptr);
   // 8 GPUs of a host share NVLink, and each has a NIC of 400 Gb/s.
-  const machine::Wiring w = machine::wiring_of(m.fleets[0], m.main_networks());
+  const machine::Wiring w = machine::wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   EXPECT_EQ(w.domain, 8);
   EXPECT_DOUBLE_EQ(w.nics_per_host, 8);
   EXPECT_DOUBLE_EQ(w.nic_rate.base(), 50e9);
@@ -106,7 +106,7 @@ TEST(machine, rails_belong_to_hosts_not_to_racks) {
   EXPECT_EQ(t.leaves, 21);
   EXPECT_EQ(t.spines, 16);
   EXPECT_EQ(t.node_cables() + t.leaf_spine_cables(), 648 + 21 * 32);
-  const machine::Wiring w = machine::wiring_of(m.fleets[0], m.main_networks());
+  const machine::Wiring w = machine::wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   EXPECT_EQ(w.domain, 72);
   EXPECT_DOUBLE_EQ(w.nics_per_host, 4);
 }
@@ -115,9 +115,9 @@ TEST(machine, rails_belong_to_hosts_not_to_racks) {
 TEST(machine, every_site_has_networks_of_its_own) {
   const machine::Machine m = build_machine(template_named("chatbot-zones"), machine::known());
   ASSERT_EQ(m.networks.size(), 3U);
-  EXPECT_EQ(m.networks[0].compute.topology->endpoints, 56);
-  EXPECT_EQ(m.networks[1].compute.topology->endpoints, 56);
-  EXPECT_EQ(m.networks[2].compute.topology->endpoints, 40);
+  EXPECT_EQ(m.networks[design::SiteIndex(0)].compute.topology->endpoints, 56);
+  EXPECT_EQ(m.networks[design::SiteIndex(1)].compute.topology->endpoints, 56);
+  EXPECT_EQ(m.networks[design::SiteIndex(2)].compute.topology->endpoints, 40);
   for (const machine::Fleet& f : m.fleets) EXPECT_EQ(m.networks_of(f).site, f.site);
 }
 
@@ -172,7 +172,7 @@ TEST(ledger, books_the_nodes_that_workloads_ask_for_by_number) {
   d.workloads[2].terms.nodes = 60;
   d.workloads[2].terms.name = "more";
   const machine::Machine m = build_machine(d, machine::known());
-  const machine::FleetBook& book = m.book_of(m.fleets[0]);
+  const machine::FleetBook& book = m.book_of(m.fleets[design::FleetIndex(0)]);
   ASSERT_EQ(book.bookings.size(), 2U);
   EXPECT_EQ(book.asked(), 100);
   EXPECT_EQ(book.largest_given()->workload->terms.name, "more");
@@ -219,7 +219,7 @@ TEST(failures, follow_the_design_where_it_says_more_than_the_published_fleet) {
   design::Design d = template_named("superpod-h100");
   const auto rate = [&d] {
     const machine::Machine m = build_machine(d, machine::known());
-    return m.failures_of(m.fleets[0]).rate.base() * 86400;
+    return m.failures_of(m.fleets[design::FleetIndex(0)]).rate.base() * 86400;
   };
   EXPECT_GT(rate(), 14.1e-3);
   EXPECT_LT(rate(), 23.7e-3);

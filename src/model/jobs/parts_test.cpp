@@ -55,7 +55,7 @@ TEST(links, have_the_interval_of_the_rows_that_they_are_like) {
   design::Design d = pod();
   d.fabric.compute.sharp = false;
   const machine::Machine m = build_machine(d, machine::known());
-  const machine::Links links(machine::wiring_of(m.fleets[0], m.main_networks()),
+  const machine::Links links(machine::wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks()),
                              machine::known().collectives);
   for (const int ranks : {8, 64}) {
     const machine::CollectivePrediction p =
@@ -72,7 +72,7 @@ TEST(links, have_the_interval_of_the_rows_that_they_are_like) {
 // A call that PyTorch makes is later by what PyTorch takes to make it.
 TEST(links, are_timed_with_what_calls_them) {
   const machine::Machine m = build_machine(pod(), machine::known());
-  machine::Wiring w = machine::wiring_of(m.fleets[0], m.main_networks());
+  machine::Wiring w = machine::wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   const auto small = [&] {
     const machine::Links links(w, machine::known().collectives);
     return links.predict({workload::Collective::all_gather, Bytes(8), links.group_of(8)})
@@ -113,15 +113,19 @@ TEST(links, of_an_oversubscribed_or_a_rented_fleet) {
   d.fabric.compute.oversubscription = 2;
   d.fabric.compute.sharp = false;
   const machine::Machine m = build_machine(d, machine::known());
-  const machine::Wiring w = machine::wiring_of(m.fleets[0], m.main_networks());
+  const machine::Wiring w = machine::wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   EXPECT_EQ(w.oversubscription, 2);
   EXPECT_FALSE(w.sharp);
   d.fabric.compute.ports_per_node = 4;
   const machine::Machine half = build_machine(d, machine::known());
-  EXPECT_EQ(machine::wiring_of(half.fleets[0], half.main_networks()).nics_per_host, 4);
+  EXPECT_EQ(
+      machine::wiring_of(half.fleets[design::FleetIndex(0)], half.main_networks()).nics_per_host,
+      4);
   d.fleet[0].rent = design::Rent{.provider = "aws"};
   const machine::Machine rented = build_machine(d, machine::known());
-  EXPECT_EQ(machine::wiring_of(rented.fleets[0], rented.main_networks()).nics_per_host, 8);
+  EXPECT_EQ(machine::wiring_of(rented.fleets[design::FleetIndex(0)], rented.main_networks())
+                .nics_per_host,
+            8);
 }
 
 design::Design joined_by(std::vector<design::WanLink> lines) {
@@ -179,8 +183,9 @@ TEST(tiers, are_bought_for_what_is_asked_or_as_counted) {
   hot.write = gbytes_per_s(40);
   const auto bought = [&] {
     const machine::Machine m = build_machine(d, machine::known());
-    return std::pair{machine::purchase_of(m.tiers[0], machine::known().catalog()).value(),
-                     machine::servers_of(m.tiers[0], machine::known().catalog())};
+    return std::pair{
+        machine::purchase_of(m.tiers[design::TierIndex(0)], machine::known().catalog()).value(),
+        machine::servers_of(m.tiers[design::TierIndex(0)], machine::known().catalog())};
   };
   EXPECT_EQ(bought().first.devices, 20);
   EXPECT_TRUE(bought().first.as_counted);
@@ -200,15 +205,15 @@ TEST(tiers, are_bought_for_what_is_asked_or_as_counted) {
 // direction or both, is known by their error.
 TEST(tiers, are_laid_over_with_what_was_measured) {
   const machine::Machine m = build_machine(pod(), machine::known());
-  std::vector<machine::Tier> tiers = m.tiers;
-  const machine::Tier before = tiers[0];
+  machine::Tiers tiers = m.tiers;
+  const machine::Tier before = tiers.front();
   const auto laid = [&](machine::TierMeasurement measured) {
     measured.tier = before.label;
     measured.error = 0.07;
     measured.source = "a probe";
     tiers = m.tiers;
     machine::lay_over(tiers, {measured});
-    return tiers[0];
+    return tiers.front();
   };
   const machine::Tier written = laid({.write = gbytes_per_s(3)});
   EXPECT_EQ(written.write, gbytes_per_s(3));
@@ -230,7 +235,7 @@ TEST(tiers, are_laid_over_with_what_was_measured) {
   EXPECT_GE(answers.latency.total, milliseconds(3));
   EXPECT_LT(answers.latency.total, milliseconds(4));
   machine::lay_over(tiers, {{.tier = "nobody", .read = gbytes_per_s(1)}});
-  EXPECT_NE(tiers[0].read, gbytes_per_s(1));
+  EXPECT_NE(tiers.front().read, gbytes_per_s(1));
 }
 
 TEST(tiers, of_media_that_must_be_fetched_wait_for_them) {
@@ -258,7 +263,7 @@ TEST(networks, ports_are_split_into_whole_ones) {
 
 TEST(tiers, of_drives_have_as_many_in_a_server_as_is_usual) {
   const machine::Machine m = build_machine(pod(), machine::known());
-  machine::Tier tier = m.tiers[0];
+  machine::Tier tier = m.tiers[design::TierIndex(0)];
   design::StorageTier asked = *tier.tier;
   asked.devices_per_server.reset();
   tier.tier = &asked;
@@ -321,8 +326,8 @@ TEST(tiers, behind_a_cache_are_asked_for_what_it_misses) {
   const machine::Machine m = build_machine(d, machine::known());
   TrainJob job{.train = &train, .label = "run"};
   job.feed.known = true;
-  job.feed.tier = &m.tiers[0];
-  job.feed.cache = &m.tiers[1];
+  job.feed.tier = &m.tiers[design::TierIndex(0)];
+  job.feed.cache = &m.tiers[design::TierIndex(1)];
   job.feed.sample = job.feed.object = megabytes(1);
   job.feed.wanted = gbytes_per_s(10);
   job.workload = &d.workloads[0];
@@ -330,8 +335,9 @@ TEST(tiers, behind_a_cache_are_asked_for_what_it_misses) {
     job.feed.hit_rate = hit = rate;
     read = cached = filled = BytesPerSecond(0);
     for (const machine::TierAsk& a : asks_of(job, m)) {
-      if (a.tier == m.tiers[0].label) read += a.demand.read;
-      if (a.tier == m.tiers[1].label) cached += a.demand.read, filled += a.demand.write;
+      if (a.tier == m.tiers[design::TierIndex(0)].label) read += a.demand.read;
+      if (a.tier == m.tiers[design::TierIndex(1)].label)
+        cached += a.demand.read, filled += a.demand.write;
     }
     EXPECT_NEAR(read.base(), 10e9 * (1 - hit), 1) << hit;
     EXPECT_NEAR(cached.base(), 10e9 * hit, 1) << hit;

@@ -171,7 +171,7 @@ TEST(RunDetails, hosts_that_are_new_fail_otherwise) {
   const double early = failure::early_factor(0.7, days(9), job.raw_time);
   EXPECT_NE(early, 1);
   EXPECT_NEAR(job.failure.node_rate * days(9), early, 1e-9);
-  const machine::SharedParts parts = machine::shared_parts(m, m.fleets[0]);
+  const machine::SharedParts parts = machine::shared_parts(m, m.fleets[design::FleetIndex(0)]);
   const double leaves = std::ceil(4.0 / parts.hosts_per_leaf);
   EXPECT_NEAR(job.failure.shared_rate * years(2), leaves, 1e-9);
   EXPECT_NEAR(1.0 / job.failure.mtbf.base(),
@@ -242,14 +242,15 @@ TEST(RunDetails, a_stage_inside_a_site_has_no_line) {
   ASSERT_EQ(stages.size(), 1U);
   EXPECT_EQ(stages[0].way, storage::kUnlimitedRate);
   EXPECT_EQ(kept_by(stages[0], m.design().pipeline), terabytes(1)) << "it runs once";
-  const machine::TierServers s = machine::servers_of(m.tiers[0], machine::known().catalog());
+  const machine::TierServers s =
+      machine::servers_of(m.tiers[design::TierIndex(0)], machine::known().catalog());
   EXPECT_NEAR(s.each.base(), 50e9 / static_cast<double>(s.data), 1) << "it writes faster";
 }
 
 TEST(RunDetails, a_site_without_hosts_of_its_own_draws_nothing) {
   const machine::Machine m = detailed(", rent: { provider: aws }", "");
-  EXPECT_EQ(load_of(m, 0).hosts_nameplate, Watts(0));
-  EXPECT_EQ(load_of(m, 0).constant, Watts(0));
+  EXPECT_EQ(load_of(m, design::SiteIndex(0)).hosts_nameplate, Watts(0));
+  EXPECT_EQ(load_of(m, design::SiteIndex(0)).constant, Watts(0));
 }
 
 TEST(ServiceDetails, cores_have_limits_of_their_own) {
@@ -260,8 +261,8 @@ TEST(ServiceDetails, cores_have_limits_of_their_own) {
       detailed(", custom: { accelerators: 0, sockets: 2 }", serve + " }\n");
   const auto query = [](const machine::Machine& m) {
     const auto& s = std::get<design::Serve>(m.design().workloads[0].task);
-    return serving_query(m.models(), s, *m.catalog().model("llama-3-8b"), m.fleets[0],
-                         request_of(m, s));
+    return serving_query(m.models(), s, *m.catalog().model("llama-3-8b"),
+                         m.fleets[design::FleetIndex(0)], request_of(m, s));
   };
   const ServingQuery on_cores = query(cores);
   ASSERT_TRUE(on_cores.limits);
@@ -290,7 +291,8 @@ TEST(ServiceDetails, a_batch_runs_on_one_size_of_slices) {
       "output_tokens: 100 }, tasks: 3 }\n";
   const auto work = [&](const std::string& fleet) {
     const machine::Machine m = detailed(fleet, batch);
-    return accelerator_work(m, std::get<design::Batch>(m.design().workloads[0].task), m.fleets[0]);
+    return accelerator_work(m, std::get<design::Batch>(m.design().workloads[0].task),
+                            m.fleets[design::FleetIndex(0)]);
   };
   EXPECT_EQ(work(", mig: { 3g.40gb: 1, 1g.10gb: 2 }").infeasible,
             "its accelerators are cut into slices of several sizes");

@@ -152,11 +152,11 @@ TEST(RunStages, HaveWhatRunsLeaveOfATier) {
   job.checkpoint->interval = seconds(300);
   const auto left = [&] {
     const TrainJob* runs[] = {&job};
-    return tiers_left(r.machine, {}, runs).at(0);
+    return tiers_left(r.machine, {}, runs).front();
   };
   EXPECT_NEAR(left().read.base(), 90e9 - 40e9 * 0.5 * 0.75, 1);
   EXPECT_NEAR(left().write.base(), 9e9 - 3e9, 1);
-  job.checkpoint->later = {{.tier = &r.machine.tiers[0], .every = seconds(900)}};
+  job.checkpoint->later = {{.tier = &r.machine.tiers[design::TierIndex(0)], .every = seconds(900)}};
   EXPECT_NEAR(left().write.base(), 9e9 - 3e9 - 1e9, 1);
   job.checkpoint->interval = Seconds();
   EXPECT_NEAR(left().write.base(), 9e9, 1) << "nothing is known of its saves";

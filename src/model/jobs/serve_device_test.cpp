@@ -35,7 +35,7 @@ Asked ask(const std::string& fleet, const std::string& more = {}) {
   const auto& serve = std::get<design::Serve>(a.design.workloads[0].task);
   a.query = serving_query(machine::known(), serve,
                           *find_model(a.design, machine::known().catalog(), "llama-3-8b"),
-                          a.machine.fleets[0], request_of(a.machine, serve));
+                          a.machine.fleets[design::FleetIndex(0)], request_of(a.machine, serve));
   return a;
 }
 
@@ -105,8 +105,8 @@ TEST(ServeDevice, CoresServeAtTheRateOfTheirMemory) {
   const Asked host =
       ask("node: cpu-2s-server, custom: { memory: 1 TB, memory_bandwidth: 800 GB/s, "
           "matrix_rate: 400 TFLOP/s }");
-  ASSERT_NE(host.machine.fleets[0].host, nullptr);
-  EXPECT_EQ(host.machine.fleets[0].devices(), 2);
+  ASSERT_NE(host.machine.fleets[design::FleetIndex(0)].host, nullptr);
+  EXPECT_EQ(host.machine.fleets[design::FleetIndex(0)].devices(), 2);
   EXPECT_EQ(host.query.accelerator->id, machine::kHostDevice);
   const double step = predict_step(machine::known(), host.query, {.decoding = 1, .context = 500})
                           .value()

@@ -77,7 +77,8 @@ TEST(ServeJob, AReplicaRunsNoMoreThanItsBatch) {
   const machine::Machine m = build_machine(d, machine::known());
   const serving::RequestShape r = request_of(m, serve_of(d, 0));
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  const ServingQuery q = serving_query(m.models(), serve_of(d, 0), *model, m.fleets[0], r);
+  const ServingQuery q =
+      serving_query(m.models(), serve_of(d, 0), *model, m.fleets[design::FleetIndex(0)], r);
   ASSERT_TRUE(q.limits);
   EXPECT_EQ(q.limits->max_sequences, 12);
   EXPECT_TRUE(q.limits->chunked_prefill);
@@ -92,8 +93,8 @@ TEST(ServeJob, RequestsOfABatchAreAcceleratorHours) {
       "  - batch: { name: b, tasks: 3, inference: { model: llama-3-8b, tp: 2, requests: 720000, "
       "input_tokens: 800, output_tokens: 100 } }\n");
   const machine::Machine m = build_machine(d, machine::known());
-  const jobs::BatchWork w =
-      accelerator_work(m, std::get<design::Batch>(d.workloads[0].task), m.fleets[0]);
+  const jobs::BatchWork w = accelerator_work(m, std::get<design::Batch>(d.workloads[0].task),
+                                             m.fleets[design::FleetIndex(0)]);
   ASSERT_EQ(w.infeasible, "");
   EXPECT_EQ(w.devices, 2);
   EXPECT_EQ(w.tasks, 6);
@@ -111,7 +112,7 @@ TEST(ServeJob, AnIndexIsReadAsFastAsItsTierAllows) {
   };
   const design::Design calm = read(text(1));
   const machine::Machine m = build_machine(calm, machine::known());
-  const auto ask = retrieval_of(m, serve_of(calm, 0), m.fleets[0]);
+  const auto ask = retrieval_of(m, serve_of(calm, 0), m.fleets[design::FleetIndex(0)]);
   ASSERT_TRUE(ask);
   EXPECT_DOUBLE_EQ(ask->asked.base(), 80);
   EXPECT_DOUBLE_EQ(ask->law.reads, 10);
@@ -126,12 +127,12 @@ TEST(ServeJob, AnIndexIsReadAsFastAsItsTierAllows) {
   const double half = ask->gives.base() / 80 / 2;  // requests a second that take half of it
   const design::Design busy = read(text(half));
   const machine::Machine b = build_machine(busy, machine::known());
-  const auto slow = retrieval_of(b, serve_of(busy, 0), b.fleets[0]);
+  const auto slow = retrieval_of(b, serve_of(busy, 0), b.fleets[design::FleetIndex(0)]);
   EXPECT_NEAR(slow->law.median / tier.latency.total, 2, 1e-3);
 
   serving::RequestShape r = request_of(m, serve_of(calm, 0));
   EXPECT_DOUBLE_EQ(r.input, 2000);
-  add_retrieval(r, m, serve_of(calm, 0), m.fleets[0]);
+  add_retrieval(r, m, serve_of(calm, 0), m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(r.before.base(), traffic::retrieval_mean(ask->law).base());
   EXPECT_GT(r.before_p99, r.before);
 }
@@ -173,7 +174,8 @@ TEST(ServeJob, TheRateAtATargetHasTheTargetInFlight) {
   const machine::Machine m = build_machine(d, machine::known());
   serving::RequestShape r = request_of(m, serve_of(d, 0));
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  const ServingQuery q = serving_query(m.models(), serve_of(d, 0), *model, m.fleets[0], r);
+  const ServingQuery q =
+      serving_query(m.models(), serve_of(d, 0), *model, m.fleets[design::FleetIndex(0)], r);
   const auto replica = replica_of(m.models(), q);
   ASSERT_TRUE(replica);
   const machine::Costs costs = serving_costs(m.models(), q);
@@ -248,7 +250,7 @@ TEST(ServeJob, AReplicaStartsWhenItsWeightsAreThere) {
       "  - serve: { name: t, model: llama-3-8b, tp: 2, arrivals: { rate: 1 /s } }\n";
   const design::Design d = read(text);
   const machine::Machine m = build_machine(d, machine::known());
-  const machine::Fleet& fleet = m.fleets[0];
+  const machine::Fleet& fleet = m.fleets[design::FleetIndex(0)];
   const machine::Tier* tier = weights_tier(m, serve_of(d, 1), fleet);
   ASSERT_NE(tier, nullptr);
   EXPECT_EQ(tier->label, "fast");
@@ -274,7 +276,7 @@ TEST(ServeJob, AReplicaStartsWhenItsWeightsAreThere) {
   design::Design given = d;
   given.scheduler.recovery.restart = seconds(77);
   const machine::Machine g = build_machine(given, machine::known());
-  EXPECT_EQ(replica_start(g, serve_of(given, 0), g.fleets[0], 2), seconds(77));
+  EXPECT_EQ(replica_start(g, serve_of(given, 0), g.fleets[design::FleetIndex(0)], 2), seconds(77));
 }
 
 }  // namespace

@@ -112,8 +112,8 @@ TEST(ServiceByHand, targets_are_the_tightest_of_those_given) {
 TEST(ServiceByHand, a_replica_is_asked_as_the_service_says) {
   const auto query = [](const std::string& more, serving::RequestShape r = {.input = 9}) {
     const machine::Machine m = plain_service("arrivals: { rate: 1 /s, trace: chat }" + more);
-    return serving_query(m.models(), asked_serve(m), *m.catalog().model("llama-3-8b"), m.fleets[0],
-                         r);
+    return serving_query(m.models(), asked_serve(m), *m.catalog().model("llama-3-8b"),
+                         m.fleets[design::FleetIndex(0)], r);
   };
   const ServingQuery plain = query("");
   EXPECT_EQ(plain.accelerator->id, "h100-sxm");
@@ -171,7 +171,7 @@ TEST(ServiceByHand, an_index_is_read_by_all_services_of_its_tier) {
       service("u", "rate: 900 /s", "tier: own, reads: 8") +
       "  - batch: { name: b, core_hours: 3 }\n"
       "  - serve: { name: v, model: llama-3-8b, arrivals: { rate: 7 /s } }\n");
-  const machine::Fleet& fleet = m.fleets[0];
+  const machine::Fleet& fleet = m.fleets[design::FleetIndex(0)];
   const auto small = retrieval_of(m, asked_serve(m, 0), fleet);
   ASSERT_TRUE(small);
   EXPECT_EQ(small->tier->label, "fast");
@@ -204,9 +204,9 @@ TEST(ServiceByHand, an_index_is_read_by_all_services_of_its_tier) {
   EXPECT_EQ(jobs::RetrievalAsk{}.load(), 1) << "of what gives nothing";
   serving::RequestShape none{.input = 1};
   const machine::Machine plain = plain_service("arrivals: { rate: 1 /s }");
-  add_retrieval(none, plain, asked_serve(plain), plain.fleets[0]);
+  add_retrieval(none, plain, asked_serve(plain), plain.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(none.before, Seconds(0));
-  EXPECT_FALSE(retrieval_of(plain, asked_serve(plain), plain.fleets[0]));
+  EXPECT_FALSE(retrieval_of(plain, asked_serve(plain), plain.fleets[design::FleetIndex(0)]));
 }
 
 // More than it gives: as slow as at a load of 99 %. A 99th percentile below the usual is the usual.
@@ -214,7 +214,7 @@ TEST(ServiceByHand, a_tier_that_is_asked_for_too_much_is_slow) {
   const machine::Machine m = plain_service(
       "arrivals: { rate: 1e6 /s, trace: chat }, retrieval: { tier: fast, index: 1 TB, reads: 100, "
       "read_p99: 1 us }");
-  const auto ask = retrieval_of(m, asked_serve(m), m.fleets[0]);
+  const auto ask = retrieval_of(m, asked_serve(m), m.fleets[design::FleetIndex(0)]);
   ASSERT_TRUE(ask);
   EXPECT_GT(ask->load(), 1);
   EXPECT_NEAR(ask->law.median / ask->tier->latency.total, 100, 1e-6);
@@ -224,7 +224,7 @@ TEST(ServiceByHand, a_tier_that_is_asked_for_too_much_is_slow) {
 TEST(ServiceByHand, work_of_a_batch_that_cannot_be_counted) {
   const machine::Machine m = plain_service("arrivals: { rate: 1 /s }");
   design::Batch batch{.accelerator_hours = 12, .tasks = 5};
-  const jobs::BatchWork given = accelerator_work(m, batch, m.fleets[0]);
+  const jobs::BatchWork given = accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(given.accelerator_hours, 12);
   EXPECT_EQ(given.tasks, 5);
   EXPECT_EQ(given.devices, 1);
@@ -232,31 +232,33 @@ TEST(ServiceByHand, work_of_a_batch_that_cannot_be_counted) {
   EXPECT_EQ(given.infeasible, "");
   batch.inference = design::Inference{
       .model = "llama-3-8b", .requests = 100, .input_tokens = 100, .output_tokens = 10};
-  EXPECT_EQ(accelerator_work(m, batch, m.fleets[1]).infeasible,
+  EXPECT_EQ(accelerator_work(m, batch, m.fleets[design::FleetIndex(1)]).infeasible,
             "no accelerators to run a model on");
-  const jobs::BatchWork one = accelerator_work(m, batch, m.fleets[0]);
+  const jobs::BatchWork one = accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(one.infeasible, "");
   EXPECT_EQ(one.devices, 1) << "the least that fits";
   EXPECT_EQ(one.tasks, 5);
   EXPECT_DOUBLE_EQ(one.accelerator_hours, 100 / one.rate.base() / 3600);
   batch.inference->model = "nothing";
-  EXPECT_EQ(accelerator_work(m, batch, m.fleets[0]).infeasible,
+  EXPECT_EQ(accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]).infeasible,
             "no accelerators to run a model on");
   batch.inference->model = "llama-3-8b";
   const machine::Machine cut =
       asked_machine("  - serve: { name: s, model: llama-3-8b, arrivals: { rate: 1 /s } }\n");
-  machine::Fleet sliced = cut.fleets[0];
+  machine::Fleet sliced = cut.fleets[design::FleetIndex(0)];
   sliced.slices.resize(2);
   EXPECT_EQ(accelerator_work(cut, batch, sliced).infeasible,
             "its accelerators are cut into slices of several sizes");
   const machine::Machine halves =
       asked_machine("  - serve: { name: s, model: llama-3-8b, arrivals: { rate: 1 /s } }\n",
                     ", mig: { 3g.40gb: 2 }");
-  EXPECT_EQ(accelerator_work(halves, batch, halves.fleets[0]).infeasible, "") << "of one size";
+  EXPECT_EQ(accelerator_work(halves, batch, halves.fleets[design::FleetIndex(0)]).infeasible, "")
+      << "of one size";
   batch.inference->model = "llama-3-405b";
   batch.inference->tp = 1;
-  EXPECT_NE(accelerator_work(m, batch, m.fleets[0]).infeasible, "");
-  EXPECT_EQ(accelerator_work(m, batch, m.fleets[0]).accelerator_hours, 12) << "as given";
+  EXPECT_NE(accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]).infeasible, "");
+  EXPECT_EQ(accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]).accelerator_hours, 12)
+      << "as given";
 }
 
 // All rates are those of hour h of a day: exp(k (cos(2 pi (h - 15) / 24) - 1)), whatever k is. Six
@@ -284,7 +286,7 @@ TEST(SmallWays, of_partitions) {
   d.scheduler.kind = design::SchedulerKind::slurm;
   d.scheduler.partitions = {one, two};
   const auto fleets = machine::build_fleets(d, machine::known().catalog());
-  const auto parts = partitions_of(d, fleets, fleets[0]);
+  const auto parts = partitions_of(d, fleets, fleets[design::FleetIndex(0)]);
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[0].hosts, 0) << "a fleet of no nodes";
   EXPECT_EQ(parts[1].hosts, 0);
@@ -300,9 +302,9 @@ TEST(SmallWays, of_work_that_waits_for_clean_hours) {
   design::Workload batch;
   batch.task = design::Batch{.clean_hours = rule};
   EXPECT_FALSE(clean_work(m, batch)) << "nothing is known of the hours";
-  m.sites[0].hours = &nothing;
+  m.sites[design::SiteIndex(0)].hours = &nothing;
   EXPECT_FALSE(clean_work(m, batch));
-  m.sites[0].hours = &hours_known;
+  m.sites[design::SiteIndex(0)].hours = &hours_known;
   const auto waits = clean_work(m, batch);
   ASSERT_TRUE(waits);
   EXPECT_EQ(waits->rule.below, GramsPerJoule(12));

@@ -87,20 +87,23 @@ TEST(ServiceEdges, wires_bind_what_comes_over_them) {
                                           "fabric:\n  storage: { port_rate: 10 Gb/s }\n");
   const machine::Tier& drives = *find_tier(m.tiers, "node-nvme");
   ASSERT_GT(drives.read, gbytes_per_s(2.5));
-  EXPECT_EQ(weights_rate(m, drives, m.fleets[0], 1000), drives.read);
-  EXPECT_DOUBLE_EQ(weights_rate(m, *find_tier(m.tiers, "fast"), m.fleets[0], 1000).base(), 2.5e9);
+  EXPECT_EQ(weights_rate(m, drives, m.fleets[design::FleetIndex(0)], 1000), drives.read);
+  EXPECT_DOUBLE_EQ(
+      weights_rate(m, *find_tier(m.tiers, "fast"), m.fleets[design::FleetIndex(0)], 1000).base(),
+      2.5e9);
   // A rented fleet is on wires that nobody knows.
   const machine::Machine rented =
       edge_service("arrivals: { rate: 1 /s, trace: chat }", ", rent: { provider: aws }");
-  EXPECT_EQ(weights_rate(rented, *find_tier(rented.tiers, "fast"), rented.fleets[0], 1000),
+  EXPECT_EQ(weights_rate(rented, *find_tier(rented.tiers, "fast"),
+                         rented.fleets[design::FleetIndex(0)], 1000),
             gbytes_per_s(40));
 }
 
 TEST(ServiceEdges, of_a_tier_that_reads_nothing_a_start_is_the_usual_one) {
   machine::Machine m = edge_service("arrivals: { rate: 1 /s, trace: chat }, weights_tier: fast");
-  const Seconds with = replica_start(m, edge_serve(m), m.fleets[0], 1);
+  const Seconds with = replica_start(m, edge_serve(m), m.fleets[design::FleetIndex(0)], 1);
   for (machine::Tier& t : m.tiers) t.read = BytesPerSecond(0);
-  const Seconds without = replica_start(m, edge_serve(m), m.fleets[0], 1);
+  const Seconds without = replica_start(m, edge_serve(m), m.fleets[design::FleetIndex(0)], 1);
   EXPECT_DOUBLE_EQ(without.base(), traffic::ColdStart{}.total());
   EXPECT_NE(without, with);
 }

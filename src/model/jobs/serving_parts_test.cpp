@@ -268,14 +268,15 @@ TEST(ServeParts, a_kv_tier_is_shared_by_whoever_reads_it) {
         "arrivals: { rate: 1 /s, trace: chat }, kv_tier: { tier: " + tier + ", capacity: 500 GB }");
     ServingQuery q = query_on("llama-3-8b");
     q.split.tp = tp;
-    return jobs::kv_room(m, only_serve(m), m.fleets[0], q, replicas);
+    return jobs::kv_room(m, only_serve(m), m.fleets[design::FleetIndex(0)], q, replicas);
   };
   const KvRoom host = room("host", 3);
   EXPECT_EQ(host.room, gigabytes(500));
   EXPECT_NEAR(host.rate.base(), 2 * 51.2e9, 1);
   EXPECT_EQ(host.first_byte, microseconds(50));
   const machine::Machine m = served("arrivals: { rate: 1 /s, trace: chat }");
-  const KvRoom none = jobs::kv_room(m, only_serve(m), m.fleets[0], query_on("llama-3-8b"), 1);
+  const KvRoom none =
+      jobs::kv_room(m, only_serve(m), m.fleets[design::FleetIndex(0)], query_on("llama-3-8b"), 1);
   EXPECT_EQ(none.room, Bytes(0));
   const KvRoom near = room("near", 10);
   EXPECT_EQ(near.rate, gbytes_per_s(3)) << "a tenth of the tier";
@@ -291,18 +292,20 @@ TEST(ServeParts, a_kv_tier_is_shared_by_whoever_reads_it) {
 TEST(ServeParts, weights_come_from_the_nearest_hot_tier) {
   const machine::Machine m = served("arrivals: { rate: 1 /s, trace: chat }");
   const design::Serve& s = only_serve(m);
-  EXPECT_EQ(weights_tier(m, s, m.fleets[0])->label, "near");
-  EXPECT_EQ(weights_tier(m, s, m.fleets[1])->label, "far");
-  EXPECT_EQ(weights_tier(m, s, m.fleets[2])->label, "far") << "any";
+  EXPECT_EQ(weights_tier(m, s, m.fleets[design::FleetIndex(0)])->label, "near");
+  EXPECT_EQ(weights_tier(m, s, m.fleets[design::FleetIndex(1)])->label, "far");
+  EXPECT_EQ(weights_tier(m, s, m.fleets[design::FleetIndex(2)])->label, "far") << "any";
   design::Serve named = s;
   named.weights_tier = "node-nvme";
-  EXPECT_EQ(weights_tier(m, named, m.fleets[0])->label, "node-nvme");
+  EXPECT_EQ(weights_tier(m, named, m.fleets[design::FleetIndex(0)])->label, "node-nvme");
   const machine::Tier& near = *find_tier(m.tiers, "near");
-  EXPECT_NEAR(weights_rate(m, near, m.fleets[0], 2).base(), 2 * 5.9e9, 1);
-  const BytesPerSecond wires = m.storage_wires(m.fleets[0]).per_node();
+  EXPECT_NEAR(weights_rate(m, near, m.fleets[design::FleetIndex(0)], 2).base(), 2 * 5.9e9, 1);
+  const BytesPerSecond wires = m.storage_wires(m.fleets[design::FleetIndex(0)]).per_node();
   EXPECT_GT(wires, BytesPerSecond(0));
-  EXPECT_EQ(weights_rate(m, near, m.fleets[0], 99), min(wires, gbytes_per_s(30)));
-  EXPECT_EQ(weights_rate(m, *find_tier(m.tiers, "far"), m.fleets[0], 99), gbytes_per_s(1));
+  EXPECT_EQ(weights_rate(m, near, m.fleets[design::FleetIndex(0)], 99),
+            min(wires, gbytes_per_s(30)));
+  EXPECT_EQ(weights_rate(m, *find_tier(m.tiers, "far"), m.fleets[design::FleetIndex(0)], 99),
+            gbytes_per_s(1));
 }
 
 TEST(ServeParts, ways_lead_to_other_zones_within_their_residency) {
@@ -402,16 +405,18 @@ TEST(ServeParts, small_laws) {
 // 989.4 TFLOP/s: 0.35 of a device, its share of it on a slice; 0.15 of a host's products.
 TEST(ServeParts, a_plain_network_has_a_share_of_the_peak) {
   const machine::Machine m = served("arrivals: { rate: 1 /s, trace: chat }");
-  EXPECT_NEAR(plain_rate(m, m.fleets[0])->base(), 0.35 * 989.4e12, 1);
+  EXPECT_NEAR(plain_rate(m, m.fleets[design::FleetIndex(0)])->base(), 0.35 * 989.4e12, 1);
   const machine::Machine cut =
       served("arrivals: { rate: 1 /s, trace: chat }", ", mig: { 3g.40gb: 2 }");
-  const double units = cut.fleets[0].slice()->profile->multiprocessors;
-  EXPECT_NEAR(plain_rate(cut, cut.fleets[0])->base(), 0.35 * 989.4e12 * units / 132, 1e6);
+  const double units = cut.fleets[design::FleetIndex(0)].slice()->profile->multiprocessors;
+  EXPECT_NEAR(plain_rate(cut, cut.fleets[design::FleetIndex(0)])->base(),
+              0.35 * 989.4e12 * units / 132, 1e6);
   const machine::Machine cores = served("arrivals: { rate: 1 /s, trace: chat }",
                                         ", custom: { accelerators: 0, matrix_rate: 40 TFLOP/s }");
-  EXPECT_NEAR(plain_rate(cores, cores.fleets[0])->base(), 0.15 * 40e12, 1);
-  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two"}), &m.fleets[1]);
-  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two", .fleet = "h"}), &m.fleets[2]);
+  EXPECT_NEAR(plain_rate(cores, cores.fleets[design::FleetIndex(0)])->base(), 0.15 * 40e12, 1);
+  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two"}), &m.fleets[design::FleetIndex(1)]);
+  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two", .fleet = "h"}),
+            &m.fleets[design::FleetIndex(2)]);
   EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "none"}), nullptr);
 }
 

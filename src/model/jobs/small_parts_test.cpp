@@ -43,7 +43,7 @@ TEST(SmallFleets, a_host_without_accelerators_is_a_device) {
       "  - { name: d, count: 5, site: one, custom: { accelerators: 0, cores: 64, sockets: 4, "
       "memory: 1 TB, memory_bandwidth: 900 GB/s, matrix_rate: 50 TFLOP/s } }\n"
       "  - { name: n, node: gb200-nvl72, count: 2, site: one }\n");
-  const machine::Fleet& plain = m.fleets[0];
+  const machine::Fleet& plain = m.fleets[design::FleetIndex(0)];
   ASSERT_NE(plain.host, nullptr);
   EXPECT_EQ(plain.host->id, "cpu");
   EXPECT_EQ(plain.host->memory, terabytes(2));
@@ -61,11 +61,11 @@ TEST(SmallFleets, a_host_without_accelerators_is_a_device) {
   EXPECT_EQ(plain.path, "fleet[0]");
   EXPECT_EQ(plain.site->name, "two");
   EXPECT_EQ(plain.region, machine::known().catalog().region("deu"));
-  const machine::Fleet& own = m.fleets[1];
+  const machine::Fleet& own = m.fleets[design::FleetIndex(1)];
   EXPECT_EQ(own.host->memory, terabytes(1));
   EXPECT_EQ(own.host->memory_bandwidth, gbytes_per_s(900));
   EXPECT_EQ(own.host->peak(catalog::Dtype::bf16), tflops_per_s(50));
-  const machine::Fleet& racks = m.fleets[2];
+  const machine::Fleet& racks = m.fleets[design::FleetIndex(2)];
   EXPECT_EQ(racks.host, nullptr);
   EXPECT_EQ(racks.accelerators, 144);
   EXPECT_EQ(racks.accelerators_per_host, 4);
@@ -73,18 +73,18 @@ TEST(SmallFleets, a_host_without_accelerators_is_a_device) {
   EXPECT_EQ(racks.devices(), 144);
   EXPECT_EQ(units_per_node(racks), 72);
   EXPECT_EQ(units_per_node(plain), 1);
-  EXPECT_EQ(find_fleet(m.fleets, "d"), &m.fleets[1]);
-  EXPECT_EQ(find_fleet(m.fleets, ""), &m.fleets[0]);
+  EXPECT_EQ(find_fleet(m.fleets, "d"), &m.fleets[design::FleetIndex(1)]);
+  EXPECT_EQ(find_fleet(m.fleets, ""), &m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(find_fleet(m.fleets, "x"), nullptr);
 }
 
 TEST(SmallFleets, slices_are_counted_on_each_accelerator) {
   const machine::Machine m =
       machine_from("  - { name: a, node: dgx-h100, count: 2, mig: { 1g.10gb: 7, 2g.20gb: 3 } }\n");
-  ASSERT_EQ(m.fleets[0].slices.size(), 2U);
-  EXPECT_EQ(m.fleets[0].slice()->profile->id, "h100-sxm-1g.10gb");
-  EXPECT_EQ(m.fleets[0].slice()->each, 7);
-  EXPECT_EQ(m.fleets[0].slices[1].each, 3);
+  ASSERT_EQ(m.fleets[design::FleetIndex(0)].slices.size(), 2U);
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].slice()->profile->id, "h100-sxm-1g.10gb");
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].slice()->each, 7);
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].slices[1].each, 3);
   EXPECT_EQ(machine::FleetSlice{}.each, 1);
 }
 
@@ -126,13 +126,13 @@ TEST(SmallLedger, a_service_in_zones_asks_by_zone) {
       "}\n"
       "  - serve: { name: z, model: llama-3-8b, nodes: 3, arrivals: { rate: 1 /s, trace: chat }, "
       "zones: [{ site: one, share: 1 }] }\n");
-  EXPECT_THAT(m.ledger.fleets[0].bookings, IsEmpty());
-  ASSERT_EQ(m.ledger.fleets[1].bookings.size(), 1U);
-  const machine::Booking& b = m.ledger.fleets[1].bookings[0];
+  EXPECT_THAT(m.ledger.fleets[design::FleetIndex(0)].bookings, IsEmpty());
+  ASSERT_EQ(m.ledger.fleets[design::FleetIndex(1)].bookings.size(), 1U);
+  const machine::Booking& b = m.ledger.fleets[design::FleetIndex(1)].bookings[0];
   EXPECT_EQ(b.nodes, 2);
   EXPECT_EQ(b.needed, 2);
   EXPECT_TRUE(b.given);
-  EXPECT_EQ(machine::path_of(m.design(), m.design().workloads[1]), "workloads[1].serve");
+  EXPECT_EQ(machine::path_of(m.design().workloads[1]), "workloads[1].serve");
 }
 
 // 20 hosts on leaves of 8 are three leaves; on power units of 4 five.
@@ -176,7 +176,7 @@ TEST(SmallFailures, who_says_how_often) {
                          const machine::Models& models = machine::known()) {
     const machine::Machine m =
         machine_from("  - { name: a, node: dgx-h100, count: 4" + fleet + " }\n");
-    return machine::failure_source(m.fleets[0], models, 4);
+    return machine::failure_source(m.fleets[design::FleetIndex(0)], models, 4);
   };
   const machine::FailureSource own = source(", failures: { node_mtbf: 50 d, shape: 0.8 }");
   EXPECT_TRUE(own.own);
@@ -211,7 +211,7 @@ TEST(SmallFailures, the_market_takes_nodes_back) {
         "  - { name: a, node: dgx-h100, count: 4, failures: { node_mtbf: 50 d }, rent: { provider: "
         "aws" +
         rent + " } }\n");
-    return machine::failure_source(m.fleets[0], machine::known(), 4);
+    return machine::failure_source(m.fleets[design::FleetIndex(0)], machine::known(), 4);
   };
   const machine::FailureSource given = source(", contract: spot, interruption: 0.25");
   EXPECT_DOUBLE_EQ(given.spot.base(), cost::spot_hazard(0.25).base());
@@ -260,8 +260,8 @@ TEST(SmallPartitions, count_hosts_from_the_first) {
       "  - { name: s, node: gb200-nvl72, count: 3, site: one, partition: slurm }\n",
       "scheduler:\n  kind: both\n  partitions: [{ name: p, nodes: 1 }, { name: q, nodes: 2 }, { "
       "name: all, fleet: s }]\n");
-  EXPECT_THAT(partitions_of(m.design(), m.fleets, m.fleets[0]), IsEmpty());
-  const auto parts = partitions_of(m.design(), m.fleets, m.fleets[1]);
+  EXPECT_THAT(partitions_of(m.design(), m.fleets, m.fleets[design::FleetIndex(0)]), IsEmpty());
+  const auto parts = partitions_of(m.design(), m.fleets, m.fleets[design::FleetIndex(1)]);
   ASSERT_EQ(parts.size(), 3U);
   EXPECT_EQ(parts[0].first, 0);
   EXPECT_EQ(parts[0].hosts, 18);
@@ -274,8 +274,8 @@ TEST(SmallPartitions, count_hosts_from_the_first) {
   EXPECT_EQ(machine::partition_of(parts, w), 1U);
   w.terms.partition = "";
   EXPECT_EQ(machine::partition_of(parts, w), 0U);
-  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {}), &m.fleets[1]);
-  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {.fleet = "k"}), &m.fleets[0]);
+  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {}), &m.fleets[design::FleetIndex(1)]);
+  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {.fleet = "k"}), &m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {.fleet = "x"}), nullptr);
   EXPECT_EQ(machine::FleetPartition{}.first, 0);
   EXPECT_EQ(machine::FleetPartition{}.hosts, 0);
@@ -287,7 +287,7 @@ TEST(SmallBatches, spread_over_what_they_divide) {
   design::Workload w;
   design::Train train{.batch = 96};
   const catalog::ModelShape model{.layers = 6};
-  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[0]};
+  TrainJob job{.workload = &w, .train = &train, .fleet = &m.fleets[design::FleetIndex(0)]};
   EXPECT_EQ(accelerators_for(job), 32);
   w.terms.nodes = 3;
   EXPECT_EQ(accelerators_for(job), 24);
@@ -331,10 +331,10 @@ TEST(SmallSites, the_load_of_a_site_is_its_hosts_and_what_draws_always) {
       "  - { name: b, node: dgx-h100, count: 2, site: two }\n",
       "storage:\n  - { tier: hot, site: one, kind: parallel-fs, device: pfs-ddn-ai400x2, servers: "
       "3 }\n  - { tier: cold, kind: object, site: two, provider: aws, capacity: 1 PB }\n");
-  const machine::SiteLoad one = load_of(m, 0);
+  const machine::SiteLoad one = load_of(m, design::SiteIndex(0));
   EXPECT_NEAR(one.hosts_nameplate / kilowatts(1), 5 * 10.2, 1e-9);
   EXPECT_EQ(one.climate, machine::known().catalog().region("usa")->climate);
-  const machine::Networks& n = m.networks[0];
+  const machine::Networks& n = m.networks[design::SiteIndex(0)];
   const Watts wires = n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
   EXPECT_NEAR(one.constant.base(), wires.base() + 3 * 1900, 1e-6);
   const facility::SitePowerRequest r = one.request(kilowatts(7));
@@ -343,7 +343,7 @@ TEST(SmallSites, the_load_of_a_site_is_its_hosts_and_what_draws_always) {
   EXPECT_NEAR(r.design.base(), one.hosts_nameplate.base() + one.constant.base(), 1e-6);
   EXPECT_EQ(r.grid, machine::known().catalog().region("usa")->carbon);
   EXPECT_EQ(r.supply_c, 21);
-  const machine::SiteLoad two = load_of(m, 1);
+  const machine::SiteLoad two = load_of(m, design::SiteIndex(1));
   EXPECT_NEAR(two.hosts_nameplate / kilowatts(1), 2 * 10.2, 1e-9);
   const design::Site& site = m.design().sites[0];
   EXPECT_EQ(machine::cooling_plant(site, kilowatts(9)).unit, kilowatts(300));
@@ -351,8 +351,8 @@ TEST(SmallSites, the_load_of_a_site_is_its_hosts_and_what_draws_always) {
   EXPECT_EQ(machine::kMeanPowerSpread, 0.11);
   EXPECT_EQ(machine::kGridSpread, 0.15);
   EXPECT_EQ(machine::kOutageLength, hours(1));
-  EXPECT_EQ(m.sites[0].path, "sites[0]");
-  EXPECT_EQ(m.sites[1].path, "sites[1]");
+  EXPECT_EQ(m.sites[design::SiteIndex(0)].path, "sites[0]");
+  EXPECT_EQ(m.sites[design::SiteIndex(1)].path, "sites[1]");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Stand {
     EXPECT_TRUE(read) << fields << (read ? "" : to_text(read.error()));
     machine = build_machine(read ? *read : design::Design{}, machine::known());
   }
-  const machine::Tier& tier() const { return machine.tiers.at(0); }
+  const machine::Tier& tier() const { return machine.tiers.front(); }
   machine::TierPurchase bought() const {
     return machine::purchase_of(tier(), machine::known().catalog()).value();
   }

@@ -31,7 +31,7 @@ struct Tiered {
   explicit Tiered(const std::string& fields)
       : machine(build_machine(one_tier(fields), machine::known())) {}
   machine::Machine machine;
-  const machine::Tier& tier() const { return machine.tiers.at(0); }
+  const machine::Tier& tier() const { return machine.tiers.front(); }
   const machine::Tier* operator->() const { return &tier(); }
 };
 
@@ -152,9 +152,9 @@ Sized sized_for(const std::string& fields, const std::vector<machine::TierAsk>& 
       "tier: hot, kind: parallel-fs, device: tlc-gen4, "
       "devices_per_server: 12, " +
       fields);
-  const std::vector<machine::Tier> tiers = machine::build_tiers(
+  const machine::Tiers tiers = machine::build_tiers(
       d, machine::known().catalog(), machine::build_fleets(d, machine::known().catalog()), asks);
-  return {tiers[0].need->size.devices, tiers[0].servers, tiers[0].need->bound_by};
+  return {tiers.front().need->size.devices, tiers.front().servers, tiers.front().need->bound_by};
 }
 
 const std::string kNoCode = "protection: { data: 1, parity: 0 }";
@@ -235,8 +235,8 @@ TEST(TierSizeByHand, CountsWhoAnswersForNames) {
     const auto tiers =
         machine::build_tiers(d, machine::known().catalog(),
                              machine::build_fleets(d, machine::known().catalog()), {a, a});
-    EXPECT_EQ(tiers[0].creates / PerSecond(1) >= 2 * creates, true);
-    return tiers[0].metadata_servers;
+    EXPECT_EQ(tiers[design::TierIndex(0)].creates / PerSecond(1) >= 2 * creates, true);
+    return tiers[design::TierIndex(0)].metadata_servers;
   };
   EXPECT_EQ(servers("", 0), 0);
   EXPECT_EQ(servers("", 10'000), 1);

@@ -36,7 +36,7 @@ constexpr const char* kOpen =
 std::string lacks(const machine::Machine& m, const std::vector<machine::TierAsk>& asks) {
   storage::TierDemand d;
   for (const machine::TierAsk& a : asks) d = d + a.demand;
-  const machine::Tier& t = m.tiers[0];
+  const machine::Tier& t = m.tiers[design::TierIndex(0)];
   std::string out;
   if (t.capacity < d.capacity) out += "capacity ";
   if (t.read < d.read) out += "read ";
@@ -72,7 +72,7 @@ TEST(tier_size, is_the_fewest_servers_that_give_what_is_asked) {
     train.dataset.sample_size = c.sample;
     train.checkpoint->every = c.every;
     const machine::Machine m = build_machine(d, machine::known());
-    const machine::Tier& t = m.tiers[0];
+    const machine::Tier& t = m.tiers[design::TierIndex(0)];
     ASSERT_TRUE(t.need) << c.name;
     EXPECT_NE(t.need->bound_by.find(c.bound_by), std::string::npos)
         << c.name << ": " << t.need->bound_by;
@@ -85,9 +85,9 @@ TEST(tier_size, is_the_fewest_servers_that_give_what_is_asked) {
     // As counted, the same machine.
     d.storage[0].servers = static_cast<int>(t.servers);
     const machine::Machine counted = build_machine(d, machine::known());
-    EXPECT_EQ(counted.tiers[0].read, t.read);
-    EXPECT_EQ(counted.tiers[0].write, t.write);
-    EXPECT_EQ(counted.tiers[0].capacity, t.capacity);
+    EXPECT_EQ(counted.tiers[design::TierIndex(0)].read, t.read);
+    EXPECT_EQ(counted.tiers[design::TierIndex(0)].write, t.write);
+    EXPECT_EQ(counted.tiers[design::TierIndex(0)].capacity, t.capacity);
   }
 }
 
@@ -96,7 +96,7 @@ TEST(tier_size, is_the_fewest_servers_that_give_what_is_asked) {
 TEST(tier_size, of_room_by_hand) {
   const machine::Machine m = build_machine(
       with_tier(std::string(kOpen) + ", read: 1 GB/s, write: 1 GB/s"), machine::known());
-  const machine::Tier& t = m.tiers[0];
+  const machine::Tier& t = m.tiers[design::TierIndex(0)];
   ASSERT_TRUE(t.need);
   EXPECT_EQ(t.need->size.limit, storage::TierLimit::capacity);
   EXPECT_NEAR(t.need->size.by_capacity, 203.95 / 4.9152, 0.05);
@@ -108,17 +108,17 @@ TEST(tier_size, of_room_by_hand) {
 TEST(tier_size, is_the_least_that_outlives_a_server_where_nothing_asks) {
   design::Design d = with_tier(kOpen);
   d.workloads.clear();
-  const machine::Tier t = build_machine(d, machine::known()).tiers[0];
+  const machine::Tier t = build_machine(d, machine::known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(t.servers, 5);
   EXPECT_EQ(t.devices, 60);
   ASSERT_TRUE(t.need);
   EXPECT_TRUE(t.need->for_durability);
   d.storage[0].protection = design::Protection{.data = 1, .parity = 0};
-  EXPECT_EQ(build_machine(d, machine::known()).tiers[0].servers, 1);
+  EXPECT_EQ(build_machine(d, machine::known()).tiers[design::TierIndex(0)].servers, 1);
   d.storage[0].device = "pfs-ddn-ai400x2";
   d.storage[0].protection.reset();
   d.storage[0].devices_per_server = 1;
-  EXPECT_EQ(build_machine(d, machine::known()).tiers[0].servers, 1);
+  EXPECT_EQ(build_machine(d, machine::known()).tiers[design::TierIndex(0)].servers, 1);
 }
 
 // The stall that a goal allows asks for more than a tenth of the interval does.
@@ -139,14 +139,14 @@ TEST(tier_size, heeds_the_goal_of_a_save_that_training_waits_for) {
 TEST(tier_size, counts_metadata_servers_for_small_files) {
   design::Design d = with_tier(kOpen);
   design::Train& train = std::get<design::Train>(d.workloads[0].task);
-  EXPECT_LE(build_machine(d, machine::known()).tiers[0].metadata_servers, 1);
+  EXPECT_LE(build_machine(d, machine::known()).tiers[design::TierIndex(0)].metadata_servers, 1);
   train.dataset.format = design::DataFormat::files;
   train.dataset.sample_size = kilobytes(20);
   train.network = design::PlainNetwork{.params = 25e6, .forward = Flops(4e9)};
   train.model.clear();
   train.batch = 8192;
   const machine::Machine m = build_machine(d, machine::known());
-  const machine::Tier& t = m.tiers[0];
+  const machine::Tier& t = m.tiers[design::TierIndex(0)];
   PerSecond asked{0};
   for (const machine::TierAsk& a : asks_of(m)) asked += a.creates;
   EXPECT_GT(asked, PerSecond(20'000));
@@ -183,19 +183,19 @@ TEST(feed, of_single_samples_is_slower_than_of_shards) {
 TEST(tier_rates, are_held_by_cores_that_encrypt) {
   design::Design d = with_tier(
       "tier: hot, kind: parallel-fs, device: tlc-gen5, servers: 8, devices_per_server: 16");
-  const machine::Tier plain = build_machine(d, machine::known()).tiers[0];
+  const machine::Tier plain = build_machine(d, machine::known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(plain.read_limit, storage::RateLimit::devices);
   EXPECT_NEAR(plain.read / gbytes_per_s(1), 8 * 16 * 14.5 * 0.8, 1e-6);
   d.storage[0].encrypted = true;
   d.storage[0].server_cores = 4;
-  const machine::Tier sealed = build_machine(d, machine::known()).tiers[0];
+  const machine::Tier sealed = build_machine(d, machine::known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(sealed.read_limit, storage::RateLimit::cores);
   EXPECT_NEAR(sealed.read / gbytes_per_s(1), 8 * 4 / 0.2965, 0.1);
   EXPECT_NEAR(sealed.write / gbytes_per_s(1), 8 * 4 / (0.2965 * 1.25 + 0.048), 0.1);
   EXPECT_GT(sealed.latency.total, plain.latency.total);
   d.storage[0].read = gbytes_per_s(500);
   d.storage[0].write = gbytes_per_s(10);
-  const machine::Tier promised = build_machine(d, machine::known()).tiers[0];
+  const machine::Tier promised = build_machine(d, machine::known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(promised.read, sealed.read) << "what was promised passes the same cores";
   EXPECT_EQ(promised.write, gbytes_per_s(10));
 }
@@ -208,10 +208,14 @@ TEST(tier_durability, follows_the_code) {
     d.storage[0].protection = design::Protection{.data = data, .parity = parity};
     return build_machine(d, machine::known());
   };
-  const auto tier = [&](int data, int parity) { return built(data, parity).tiers[0]; };
+  const auto tier = [&](int data, int parity) {
+    return built(data, parity).tiers[design::TierIndex(0)];
+  };
   const auto nines = [&](int data, int parity, double failures = 1) {
     const machine::Machine m = built(data, parity);  // which its tiers look into
-    return machine::durability_of(m.tiers[0], m.catalog(), failures).value().nines;
+    return machine::durability_of(m.tiers[design::TierIndex(0)], m.catalog(), failures)
+        .value()
+        .nines;
   };
   EXPECT_GT(nines(8, 3), nines(8, 2) + 1);
   EXPECT_GT(nines(8, 2), nines(16, 2));
@@ -227,7 +231,7 @@ TEST(profiles, are_tiers_by_themselves) {
     const design::Design d = with_tier("profile: " + p.id);
     ASSERT_EQ(d.storage.size(), 1U) << p.id;
     const machine::Machine m = build_machine(d, machine::known());
-    const machine::Tier& t = m.tiers[0];
+    const machine::Tier& t = m.tiers[design::TierIndex(0)];
     EXPECT_TRUE(t.need) << p.id << " leaves the count to the workloads";
     EXPECT_EQ(lacks(m, asks_of(m)), "") << p.id;
     EXPECT_LE(t.latency.total, machine::latency_target(t.tier->tier) * 2) << p.id;

@@ -45,7 +45,7 @@ TEST(TierDefaults, follow_from_the_kind) {
                "  - { tier: hot, name: t, site: one, capacity: 1 PB, read: 40 GB/s, write: 10 "
                "GB/s, kind: " +
                fields + " }\n")
-        .tiers[0];
+        .tiers[design::TierIndex(0)];
   };
   const machine::Tier files = tier("parallel-fs");
   EXPECT_EQ(files.creates, PerSecond(20'000));
@@ -81,9 +81,9 @@ TEST(TierDefaults, a_rate_follows_from_the_other) {
   const machine::Machine m = stored(
       "  - { tier: hot, site: one, kind: parallel-fs, capacity: 1 PB, read: 40 GB/s }\n"
       "  - { tier: warm, site: one, kind: parallel-fs, capacity: 1 PB, write: 7 GB/s }\n");
-  EXPECT_EQ(m.tiers[0].write, gbytes_per_s(20));
-  EXPECT_EQ(m.tiers[1].read, gbytes_per_s(14));
-  EXPECT_EQ(find_tier(m.tiers, "warm"), &m.tiers[1]);
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].write, gbytes_per_s(20));
+  EXPECT_EQ(m.tiers[design::TierIndex(1)].read, gbytes_per_s(14));
+  EXPECT_EQ(find_tier(m.tiers, "warm"), &m.tiers[design::TierIndex(1)]);
   EXPECT_EQ(find_tier(m.tiers, "cold"), nullptr);
   const machine::Tier& drives = m.tiers.back();
   EXPECT_EQ(drives.label, "node-nvme");
@@ -93,7 +93,7 @@ TEST(TierDefaults, a_rate_follows_from_the_other) {
   EXPECT_EQ(drives.first_byte, microseconds(100));
   EXPECT_EQ(drives.capacity, terabytes(30.7));
   expect_same(drives.devices, 30.7 / 3.84);
-  EXPECT_TRUE(machine::stands_in(drives, m.fleets[0]));
+  EXPECT_TRUE(machine::stands_in(drives, m.fleets[design::FleetIndex(0)]));
 }
 
 // Servers' networks bind what was promised: 3 servers of 5 GB/s.
@@ -102,18 +102,20 @@ TEST(TierDefaults, servers_hold_what_is_promised) {
       "  - { tier: hot, site: one, kind: parallel-fs, device: tlc-gen4, servers: 3, "
       "devices_per_server: 8, server_network: 40 Gb/s, capacity: 1 PB, read: 40 GB/s, write: 10 "
       "GB/s }\n");
-  EXPECT_EQ(m.tiers[0].read, gbytes_per_s(15));
-  EXPECT_EQ(m.tiers[0].read_limit, storage::RateLimit::network);
-  EXPECT_EQ(m.tiers[0].write, gbytes_per_s(10));
-  const machine::TierServers s = machine::servers_of(m.tiers[0], machine::known().catalog());
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].read, gbytes_per_s(15));
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].read_limit, storage::RateLimit::network);
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].write, gbytes_per_s(10));
+  const machine::TierServers s =
+      machine::servers_of(m.tiers[design::TierIndex(0)], machine::known().catalog());
   EXPECT_EQ(s.each, gbytes_per_s(5));
-  const auto bought = machine::purchase_of(m.tiers[0], machine::known().catalog());
+  const auto bought =
+      machine::purchase_of(m.tiers[design::TierIndex(0)], machine::known().catalog());
   ASSERT_TRUE(bought);
   const storage::OwnTerms terms;
   expect_same(bought->power.base(), 18 * (1 + terms.server_power_share));
   expect_same(bought->price.low.base(), 90 * 7.68 * (1 + terms.server_price_share));
   expect_same(bought->price.high.base(), 180 * 7.68 * (1 + terms.server_price_share));
-  expect_same(machine::tier_power(m.tiers[0], machine::known().catalog()).base(),
+  expect_same(machine::tier_power(m.tiers[design::TierIndex(0)], machine::known().catalog()).base(),
               bought->power.base() * bought->devices);
 }
 
@@ -124,7 +126,7 @@ TEST(TierDefaults, an_appliance_is_a_server) {
       "metadata: { servers: 2 } }\n"
       "  - { tier: cold, site: one, kind: object, device: hdd-cmr24, servers: 4, metadata: { "
       "servers: 2 }, capacity: 1 PB }\n");
-  const machine::Tier& hot = m.tiers[0];
+  const machine::Tier& hot = m.tiers[design::TierIndex(0)];
   const auto bought = machine::purchase_of(hot, machine::known().catalog());
   ASSERT_TRUE(bought);
   EXPECT_EQ(bought->devices, 3);
@@ -139,12 +141,14 @@ TEST(TierDefaults, an_appliance_is_a_server) {
   EXPECT_EQ(machine::tier_power(hot, machine::known().catalog()), watts(5700));
   EXPECT_EQ(hot.rate_error, 0.25);
   EXPECT_FALSE(hot.rates_given);
-  const machine::MetadataServers names = metadata_of(m.tiers[1], machine::known().catalog());
+  const machine::MetadataServers names =
+      metadata_of(m.tiers[design::TierIndex(1)], machine::known().catalog());
   ASSERT_NE(names.part, nullptr);
   EXPECT_EQ(names.part->id, "cpu-2s-server");
   EXPECT_EQ(names.count, 2);
-  const auto drives = machine::purchase_of(m.tiers[1], machine::known().catalog());
-  expect_same(machine::tier_power(m.tiers[1], machine::known().catalog()).base(),
+  const auto drives =
+      machine::purchase_of(m.tiers[design::TierIndex(1)], machine::known().catalog());
+  expect_same(machine::tier_power(m.tiers[design::TierIndex(1)], machine::known().catalog()).base(),
               drives->power.base() * drives->devices + 2 * 600);
 }
 
@@ -319,17 +323,17 @@ TEST(PipelineStages, are_what_they_move_and_wait_for) {
   EXPECT_EQ(kept_by(stages[4], m.design().pipeline), terabytes(1));
   for (const PipelineStage& s : stages) EXPECT_EQ(s.infeasible, "");
   const auto left = tiers_left(m, stages, {});
-  EXPECT_EQ(left[0].read, gbytes_per_s(40));
-  EXPECT_EQ(left[1].write, gbytes_per_s(3));
+  EXPECT_EQ(left[design::TierIndex(0)].read, gbytes_per_s(40));
+  EXPECT_EQ(left[design::TierIndex(1)].write, gbytes_per_s(3));
   // 1 ms of each tier's first byte; 10 TB at 1 GB/s; 0.6 GB at the line's 2 GB/s.
-  expect_same(move_time(stages[0], m, left).base(), 1e-3 + 10'000);
-  expect_same(move_time(stages[3], m, left).base(), 2e-3 + 0.3);
-  std::vector<TierLeft> busy = left;
-  busy[1].write = gbytes_per_s(0.5);
-  expect_same(move_time(stages[3], m, busy).base(), 2e-3 + 1.2);
+  expect_same(move_time(stages[0], left).base(), 1e-3 + 10'000);
+  expect_same(move_time(stages[3], left).base(), 2e-3 + 0.3);
+  TiersLeft busy = left;
+  busy[design::TierIndex(1)].write = gbytes_per_s(0.5);
+  expect_same(move_time(stages[3], busy).base(), 2e-3 + 1.2);
   busy = left;
-  busy[0].read = gbytes_per_s(0.25);
-  expect_same(move_time(stages[3], m, busy).base(), 2e-3 + 2.4);
+  busy[design::TierIndex(0)].read = gbytes_per_s(0.25);
+  expect_same(move_time(stages[3], busy).base(), 2e-3 + 2.4);
 }
 
 TEST(PipelineStages, ask_tiers_for_room_and_rates) {

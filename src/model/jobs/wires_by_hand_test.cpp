@@ -160,7 +160,7 @@ TEST(WiresCounted, hosts_servers_and_switches_have_ports) {
           "storage:\n  - { tier: hot, site: one, kind: parallel-fs, device: tlc-gen4, servers: 3, "
           "devices_per_server: 5, server_network: 800 Gb/s, metadata: { servers: 2 } }\n");
   ASSERT_EQ(m.networks.size(), 2U);
-  const machine::Networks& one = m.networks[0];
+  const machine::Networks& one = m.networks[design::SiteIndex(0)];
   EXPECT_EQ(one.site->name, "one");
   EXPECT_EQ(one.compute.name, "compute");
   EXPECT_EQ(one.compute.path, "fabric.compute");
@@ -184,7 +184,7 @@ TEST(WiresCounted, hosts_servers_and_switches_have_ports) {
   EXPECT_EQ(one.management.topology->spec.radix, 48);
   EXPECT_EQ(one.management.topology->spec.manager_ports, 0) << "Ethernet";
   // 54 hosts of 4 NICs in three racks.
-  const machine::Networks& two = m.networks[1];
+  const machine::Networks& two = m.networks[design::SiteIndex(1)];
   EXPECT_EQ(two.compute.nic_ports, 216);
   EXPECT_EQ(two.compute.ports_per_node, 4);
   EXPECT_EQ(two.compute.topology->endpoints, 216);
@@ -192,8 +192,8 @@ TEST(WiresCounted, hosts_servers_and_switches_have_ports) {
   EXPECT_EQ(two.management.topology->endpoints,
             54 + two.compute.topology->switches() + two.storage.topology->switches());
   EXPECT_EQ(&m.main_networks(), &one);
-  EXPECT_EQ(&m.networks_of(m.fleets[2]), &two);
-  EXPECT_EQ(&m.storage_wires(m.fleets[2]), &two.storage);
+  EXPECT_EQ(&m.networks_of(m.fleets[design::FleetIndex(2)]), &two);
+  EXPECT_EQ(&m.storage_wires(m.fleets[design::FleetIndex(2)]), &two.storage);
 }
 
 // A port of 400 Gb/s carries a server of 50 GB/s; a little more takes two.
@@ -205,7 +205,7 @@ TEST(WiresCounted, a_server_has_the_ports_that_carry_it) {
             "storage:\n  - { tier: hot, site: one, kind: parallel-fs, device: tlc-gen4, servers: "
             "2, devices_per_server: 5, server_network: " +
             network + " }\n");
-    return m.networks[0].storage.topology->endpoints - 8;
+    return m.networks[design::SiteIndex(0)].storage.topology->endpoints - 8;
   };
   EXPECT_EQ(ports("100 Gb/s"), 2);
   EXPECT_EQ(ports("400 Gb/s"), 2);
@@ -222,35 +222,42 @@ TEST(WiresCounted, what_the_design_gives_is_taken) {
                      "port_rate: 200 Gb/s }\n");
   };
   const machine::Machine own = fabric("");
-  EXPECT_EQ(compute_port_rate(own.networks[0].compute, own.fleets[0]), gbits_per_s(400));
-  EXPECT_EQ(own.networks[0].compute.nic, nullptr);
-  EXPECT_TRUE(own.networks[0].compute.is_roce);
-  EXPECT_EQ(own.networks[0].compute.topology->spec.radix, 128);
-  EXPECT_EQ(own.networks[0].compute.topology->spec.link_latency, nanoseconds(600));
-  EXPECT_EQ(own.networks[0].storage.ports_per_node, 3);
-  EXPECT_EQ(own.networks[0].storage.port_rate, gbits_per_s(200));
-  EXPECT_FALSE(own.networks[0].management.topology);
-  EXPECT_THAT(own.networks[0].management.bill.lines, IsEmpty());
-  EXPECT_EQ(part_of(own.networks[0].compute.bill, "NIC (part of the node)"), "");
+  EXPECT_EQ(compute_port_rate(own.networks[design::SiteIndex(0)].compute,
+                              own.fleets[design::FleetIndex(0)]),
+            gbits_per_s(400));
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.nic, nullptr);
+  EXPECT_TRUE(own.networks[design::SiteIndex(0)].compute.is_roce);
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.radix, 128);
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.link_latency,
+            nanoseconds(600));
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].storage.ports_per_node, 3);
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(200));
+  EXPECT_FALSE(own.networks[design::SiteIndex(0)].management.topology);
+  EXPECT_THAT(own.networks[design::SiteIndex(0)].management.bill.lines, IsEmpty());
+  EXPECT_EQ(part_of(own.networks[design::SiteIndex(0)].compute.bill, "NIC (part of the node)"), "");
   const machine::Machine bought = fabric(", nic: cx6-vpi");
-  EXPECT_EQ(bought.networks[0].compute.nic->id, "cx6-vpi");
-  EXPECT_EQ(bought.networks[0].compute.port_rate, gbits_per_s(200));
-  EXPECT_EQ(part_of(bought.networks[0].compute.bill, "NIC"), "cx6-vpi");
+  EXPECT_EQ(bought.networks[design::SiteIndex(0)].compute.nic->id, "cx6-vpi");
+  EXPECT_EQ(bought.networks[design::SiteIndex(0)].compute.port_rate, gbits_per_s(200));
+  EXPECT_EQ(part_of(bought.networks[design::SiteIndex(0)].compute.bill, "NIC"), "cx6-vpi");
   const machine::Machine given =
       fabric(", nic: cx6-vpi, port_rate: 100 Gb/s, ports_per_node: 2, planes: 2");
-  EXPECT_EQ(compute_port_rate(given.networks[0].compute, given.fleets[0]), gbits_per_s(100));
-  EXPECT_EQ(machine::compute_ports(*given.networks[0].compute.wanted, given.fleets[0]), 2);
-  EXPECT_EQ(given.networks[0].compute.nic_ports, 32) << "wired or not";
-  EXPECT_EQ(given.networks[0].compute.topology->endpoints, 4 * 2 * 2);
-  EXPECT_EQ(given.networks[0].compute.topology->spec.link_rate, gbits_per_s(50));
-  EXPECT_EQ(given.networks[0].compute.topology->spec.radix, 512);
+  EXPECT_EQ(compute_port_rate(given.networks[design::SiteIndex(0)].compute,
+                              given.fleets[design::FleetIndex(0)]),
+            gbits_per_s(100));
+  EXPECT_EQ(machine::compute_ports(*given.networks[design::SiteIndex(0)].compute.wanted,
+                                   given.fleets[design::FleetIndex(0)]),
+            2);
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.nic_ports, 32) << "wired or not";
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->endpoints, 4 * 2 * 2);
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->spec.link_rate, gbits_per_s(50));
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->spec.radix, 512);
 }
 
 TEST(WiresCounted, a_topology_has_its_tiers_and_its_sizes) {
   const auto built = [](const std::string& compute) {
     const machine::Machine m = wired("  - { name: a, node: dgx-h100, count: 4, site: one }\n",
                                      "fabric:\n  compute: { switch: qm9700, " + compute + " }\n");
-    return m.networks[0].compute;
+    return m.networks[design::SiteIndex(0)].compute;
   };
   EXPECT_EQ(built("topology: rail-fat-tree").topology->tiers, 1);
   EXPECT_EQ(built("topology: three-tier").topology->tiers, 3);
@@ -269,22 +276,22 @@ TEST(WiresCounted, a_topology_has_its_tiers_and_its_sizes) {
 TEST(WiresCounted, what_is_alone_or_has_no_ports) {
   const machine::Machine single =
       wired("  - { name: a, node: dgx-h100, count: 1, site: one }\n", std::string(kThreeNetworks));
-  EXPECT_FALSE(single.networks[0].compute.topology);
-  EXPECT_THAT(single.networks[0].compute.faults, IsEmpty()) << "it needs none";
-  EXPECT_EQ(single.networks[0].compute.ports_per_node, 8);
-  EXPECT_EQ(single.networks[0].storage.port_rate, gbits_per_s(400));
-  EXPECT_EQ(single.networks[0].storage.topology->endpoints, 2);
-  EXPECT_FALSE(single.networks[1].storage.topology) << "nothing stands there";
+  EXPECT_FALSE(single.networks[design::SiteIndex(0)].compute.topology);
+  EXPECT_THAT(single.networks[design::SiteIndex(0)].compute.faults, IsEmpty()) << "it needs none";
+  EXPECT_EQ(single.networks[design::SiteIndex(0)].compute.ports_per_node, 8);
+  EXPECT_EQ(single.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(400));
+  EXPECT_EQ(single.networks[design::SiteIndex(0)].storage.topology->endpoints, 2);
+  EXPECT_FALSE(single.networks[design::SiteIndex(1)].storage.topology) << "nothing stands there";
   const machine::Machine bare = wired(
       "  - { name: a, count: 2, site: one, custom: { accelerators: 0, cores: 64, sockets: 2, "
       "compute_nics: 0, storage_nics: 3 } }\n  - { name: b, count: 2, site: two, custom: { "
       "accelerators: 0, cores: 64, sockets: 2, compute_nics: 0, storage_nic_rate: 25 Gb/s } }\n",
       std::string(kThreeNetworks));
-  EXPECT_EQ(bare.networks[0].compute.nic_ports, 0);
-  EXPECT_EQ(bare.networks[0].storage.ports_per_node, 3);
-  EXPECT_EQ(bare.networks[0].storage.port_rate, gbits_per_s(100));
-  EXPECT_EQ(bare.networks[1].storage.ports_per_node, 2);
-  EXPECT_EQ(bare.networks[1].storage.port_rate, gbits_per_s(25));
+  EXPECT_EQ(bare.networks[design::SiteIndex(0)].compute.nic_ports, 0);
+  EXPECT_EQ(bare.networks[design::SiteIndex(0)].storage.ports_per_node, 3);
+  EXPECT_EQ(bare.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(100));
+  EXPECT_EQ(bare.networks[design::SiteIndex(1)].storage.ports_per_node, 2);
+  EXPECT_EQ(bare.networks[design::SiteIndex(1)].storage.port_rate, gbits_per_s(25));
 }
 
 // Modules are those of two links, the nearest above: 800G for 400G links, 400G for 200G. Up to 10
@@ -294,7 +301,7 @@ TEST(WiresBought, modules_and_cables_follow_from_the_rate) {
     const machine::Machine m =
         wired("  - { name: a, node: dgx-h100, count: 4, site: one }\n",
               "fabric:\n  management: { topology: fat-tree, switch: sn4600c, " + more + " }\n");
-    return m.networks[0].management.bill;
+    return m.networks[design::SiteIndex(0)].management.bill;
   };
   const auto twin = [&](const std::string& more) {
     return part_of(management(more), "switch optics (twin-port)");
@@ -362,19 +369,23 @@ TEST(WiresLead, from_a_fleet_to_a_tier_of_another_site) {
       "write: 9 GB/s, capacity: 1 PB }\n  - { tier: warm, site: two, kind: nfs, read: 9 GB/s, "
       "write: 9 GB/s, capacity: 1 PB }\n  - { tier: cold, site: two, kind: object, provider: aws, "
       "capacity: 1 PB }\n");
-  const machine::Fleet& own = m.fleets[0];
-  EXPECT_FALSE(m.crossing_to(own, m.tiers[0]).leaves_site);
-  const machine::Crossing away = m.crossing_to(own, m.tiers[1]);
+  const machine::Fleet& own = m.fleets[design::FleetIndex(0)];
+  EXPECT_FALSE(m.crossing_to(own, m.tiers[design::TierIndex(0)]).leaves_site);
+  const machine::Crossing away = m.crossing_to(own, m.tiers[design::TierIndex(1)]);
   EXPECT_TRUE(away.leaves_site);
   ASSERT_TRUE(away.path);
   EXPECT_EQ(away.path->rate, gbytes_per_s(1));
   EXPECT_EQ(away.latency(), milliseconds(30));
-  EXPECT_FALSE(m.crossing_to(own, m.tiers[2]).leaves_site) << "its provider's way";
-  EXPECT_FALSE(m.crossing_to(m.fleets[1], m.tiers[1]).leaves_site) << "rented: likewise";
-  machine::Tier inside = m.tiers[1];
+  EXPECT_FALSE(m.crossing_to(own, m.tiers[design::TierIndex(2)]).leaves_site)
+      << "its provider's way";
+  EXPECT_FALSE(
+      m.crossing_to(m.fleets[design::FleetIndex(1)], m.tiers[design::TierIndex(1)]).leaves_site)
+      << "rented: likewise";
+  machine::Tier inside = m.tiers[design::TierIndex(1)];
   inside.per_node = true;
   EXPECT_FALSE(m.crossing_to(own, inside).leaves_site);
-  EXPECT_EQ(&m.storage_wires(own), &m.networks[0].compute) << "one network for both";
+  EXPECT_EQ(&m.storage_wires(own), &m.networks[design::SiteIndex(0)].compute)
+      << "one network for both";
 }
 
 }  // namespace

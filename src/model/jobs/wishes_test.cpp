@@ -123,17 +123,20 @@ TEST(LittleSaid, of_nodes_and_servers) {
       "devices_per_server: 3");
   d.scheduler.partitions = {{.name = "p", .nodes = 2}};
   const machine::Machine m = build_machine(d, machine::known());
-  const auto counted = machine::purchase_of(m.tiers[0], machine::known().catalog());
+  const auto counted =
+      machine::purchase_of(m.tiers[design::TierIndex(0)], machine::known().catalog());
   ASSERT_TRUE(counted);
   EXPECT_TRUE(counted->as_counted);
   EXPECT_EQ(counted->devices, 6) << "as the design counts them, whatever it is to hold";
   d.storage[0].device.clear();
   d.storage[0].read = gbytes_per_s(1);
   const machine::Machine usual = build_machine(d, machine::known());
-  EXPECT_FALSE(machine::purchase_of(usual.tiers[0], machine::known().catalog())->as_counted);
+  EXPECT_FALSE(machine::purchase_of(usual.tiers[design::TierIndex(0)], machine::known().catalog())
+                   ->as_counted);
   d.fleet[0].count = 0;
   const machine::Machine empty = build_machine(d, machine::known());
-  const auto parts = partitions_of(empty.design(), empty.fleets, empty.fleets[0]);
+  const auto parts =
+      partitions_of(empty.design(), empty.fleets, empty.fleets[design::FleetIndex(0)]);
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_EQ(parts[0].hosts, 0);
 }

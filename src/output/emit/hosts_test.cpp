@@ -47,7 +47,7 @@ TEST(Hosts, HangWhereTheirFirstPortDoes) {
       for (int n = 0; n < 24; ++n) {
         const int port = n * t.spec.rails;
         if (port < u.node_from || port >= u.node_from + u.nodes) continue;
-        const TreeSwitch* leaf = leaf_of(hosts, 0, n + 1);
+        const TreeSwitch* leaf = leaf_of(hosts, HostFleetIndex(0), n + 1);
         if (shared) EXPECT_EQ(leaf, shared) << n;
         shared = leaf;
       }
@@ -81,9 +81,10 @@ TEST(Hosts, OffTheFabricHangApart) {
   design.fleet[1].count = 4;
   design.fleet[1].rent = read_template("cloud-rental").fleet[0].rent;
   const Hosts hosts = hosts_in(*reviewed(design));
-  ASSERT_NE(leaf_of(hosts, 1, 4), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 1, 4)->name, "net-rented");
-  EXPECT_EQ(leaf_of(hosts, 1, 4)->hosts, (std::vector<HostRange>{{1, 1, 4}}));
+  ASSERT_NE(leaf_of(hosts, HostFleetIndex(1), 4), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(1), 4)->name, "net-rented");
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(1), 4)->hosts,
+            (std::vector<HostRange>{{HostFleetIndex(1), 1, 4}}));
 }
 
 TEST(Hosts, SeveralPodsAreSwitchesBelowTheCore) {
@@ -105,11 +106,11 @@ TEST(Hosts, SeveralPodsAreSwitchesBelowTheCore) {
 TEST(Hosts, RacksAreNumberedAndTheirSparesAreWhole) {
   const auto r = reviewed(read_template("superpod-gb200"));
   const Hosts hosts = hosts_in(*r);
-  EXPECT_EQ(hosts.fleets[0].in_service, 8 * 18);
-  EXPECT_EQ(hosts.fleets[0].spares, 18);
-  EXPECT_EQ(leaf_of(hosts, 0, 18)->name, "domain-train-1");
-  EXPECT_EQ(leaf_of(hosts, 0, 19)->name, "domain-train-2");
-  EXPECT_EQ(leaf_of(hosts, 0, 163), nullptr);
+  EXPECT_EQ(hosts.fleets[HostFleetIndex(0)].in_service, 8 * 18);
+  EXPECT_EQ(hosts.fleets[HostFleetIndex(0)].spares, 18);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 18)->name, "domain-train-1");
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 19)->name, "domain-train-2");
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 163), nullptr);
 }
 
 TEST(Hosts, ASwitchThatHangsTwiceIsRefused) {
@@ -121,7 +122,9 @@ TEST(Hosts, ASwitchThatHangsTwiceIsRefused) {
 
 TEST(HostShapes, FollowTheDesignThenTheFactsThenAGuess) {
   design::Design design = read_text(kFabric);
-  const auto shape = [&design] { return host_shape(hosts_in(*reviewed(design)).fleets[0]); };
+  const auto shape = [&design] {
+    return host_shape(hosts_in(*reviewed(design)).fleets[HostFleetIndex(0)]);
+  };
   EXPECT_EQ(shape().sockets, 2);
   EXPECT_EQ(shape().cores_per_socket, 56);
   EXPECT_FALSE(shape().assumed);
@@ -141,7 +144,7 @@ TEST(HostShapes, FollowTheDesignThenTheFactsThenAGuess) {
 TEST(HostShapes, OfARackAreThoseOfOneHost) {
   design::Design design = read_template("superpod-gb200");
   design.fleet[0].node = "vr200-nvl72";  // nobody says its processors
-  const HostShape shape = host_shape(hosts_in(*reviewed(design)).fleets[0]);
+  const HostShape shape = host_shape(hosts_in(*reviewed(design)).fleets[HostFleetIndex(0)]);
   EXPECT_EQ(shape.sockets, 2);
   EXPECT_EQ(shape.cores(), 16 * 4);
 }

@@ -74,10 +74,12 @@ TEST(HostTrees, OfRacksAndOfWhatIsRented) {
 Hosts two_leaves(const ReviewedExample& r) {
   Hosts hosts;
   hosts.fleets = hosts_of(*r.review, HostsOf::all)->fleets;
-  hosts.fleets[0].in_service = 4;
-  hosts.fleets[0].spares = 1;
-  hosts.fleets[0].digits = 1;
-  hosts.tree = {{"l1", {}, {{0, 1, 3}}}, {"l2", {}, {{0, 4, 2}}}, {"core", {"l1", "l2"}, {}}};
+  hosts.fleets[HostFleetIndex(0)].in_service = 4;
+  hosts.fleets[HostFleetIndex(0)].spares = 1;
+  hosts.fleets[HostFleetIndex(0)].digits = 1;
+  hosts.tree = {{"l1", {}, {{HostFleetIndex(0), 1, 3}}},
+                {"l2", {}, {{HostFleetIndex(0), 4, 2}}},
+                {"core", {"l1", "l2"}, {}}};
   return hosts;
 }
 
@@ -106,22 +108,23 @@ TEST(HostTrees, WhatIsRefused) {
   const std::string slurm =
       " / Slurm only warns, and then places gangs by a tree that is not there\n";
   const std::string root = " / a tree has one root, and every switch one place in it\n";
-  EXPECT_EQ(with([](Tree& t) { t[1].hosts.push_back({0, 3, 1}); }),
+  EXPECT_EQ(with([](Tree& t) { t[1].hosts.push_back({HostFleetIndex(0), 3, 1}); }),
             "host `n-3` is in the leaves `l1` and `l2`" + slurm);
-  EXPECT_EQ(with([](Tree& t) { t[1].hosts = {{0, 4, 1}}; }), "host `n-5` is in no leaf" + slurm);
-  EXPECT_EQ(with([](Tree& t) { t[1].hosts = {{0, 4, 3}}; }),
+  EXPECT_EQ(with([](Tree& t) { t[1].hosts = {{HostFleetIndex(0), 4, 1}}; }),
+            "host `n-5` is in no leaf" + slurm);
+  EXPECT_EQ(with([](Tree& t) { t[1].hosts = {{HostFleetIndex(0), 4, 3}}; }),
             "leaf `l2` names host 6 of a fleet that has none" + slurm);
-  EXPECT_EQ(with([](Tree& t) { t[0].hosts = {{0, 0, 4}}; }),
+  EXPECT_EQ(with([](Tree& t) { t[0].hosts = {{HostFleetIndex(0), 0, 4}}; }),
             "leaf `l1` names host 0 of a fleet that has none" + slurm + "host `n-1` is in no leaf" +
                 slurm);
-  EXPECT_EQ(with([](Tree& t) { t[1].hosts.push_back({1, 1, 1}); }),
+  EXPECT_EQ(with([](Tree& t) { t[1].hosts.push_back({HostFleetIndex(1), 1, 1}); }),
             "leaf `l2` names host 1 of a fleet that has none" + slurm);
   EXPECT_EQ(with([](Tree& t) { t[1].name = "l1"; }),
             "two switches are called `l1`" + root +
                 "switch `core` joins `l2`, which is not below "
                 "it" +
                 root + "no switch reaches all hosts" + root);
-  EXPECT_EQ(with([](Tree& t) { t[2].hosts = {{0, 4, 0}}; }),
+  EXPECT_EQ(with([](Tree& t) { t[2].hosts = {{HostFleetIndex(0), 4, 0}}; }),
             "switch `core` has neither or both of hosts and switches" + root);
   EXPECT_EQ(with([](Tree& t) { t[2].switches = {"l1", "l2", "l2"}; }),
             "switch `l2` hangs twice" + root);
@@ -134,19 +137,22 @@ TEST(HostTrees, ListsOfHosts) {
       "  - { name: n, node: dgx-h100, count: 14 }\n  - { name: m, node: dgx-h100, count: 3 }\n"));
   const Hosts hosts = hosts_of(*r->review, HostsOf::all).value();
   EXPECT_EQ(hostlist(hosts, {}), "");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 1}}), "n-03");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 0}}), "");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 0}, {0, 5, 1}}), "n-05");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 1}, {0, 5, 1}}), "n-[03,05]");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 2}, {1, 1, 1}, {1, 3, 1}, {0, 9, 5}}),
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 1}}), "n-03");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 0}}), "");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 0}, {HostFleetIndex(0), 5, 1}}), "n-05");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 1}, {HostFleetIndex(0), 5, 1}}), "n-[03,05]");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 2},
+                             {HostFleetIndex(1), 1, 1},
+                             {HostFleetIndex(1), 3, 1},
+                             {HostFleetIndex(0), 9, 5}}),
             "n-[03-04],m-[1,3],n-[09-13]");
-  EXPECT_EQ(host_name(hosts.fleets[0], 7), "n-07");
-  EXPECT_EQ(host_name(hosts.fleets[1], 2), "m-2");
-  ASSERT_NE(leaf_of(hosts, 0, 1), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 0, 0), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 0, 15), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 1, 4), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 2, 1), nullptr);
+  EXPECT_EQ(host_name(hosts.fleets[HostFleetIndex(0)], 7), "n-07");
+  EXPECT_EQ(host_name(hosts.fleets[HostFleetIndex(1)], 2), "m-2");
+  ASSERT_NE(leaf_of(hosts, HostFleetIndex(0), 1), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 0), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 15), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(1), 4), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(2), 1), nullptr);
 }
 
 TEST(HostTrees, ShapesOfHosts) {
@@ -154,7 +160,7 @@ TEST(HostTrees, ShapesOfHosts) {
     const auto r = reviewed(
         read_text("orrery: 1\nname: t\nsite: { region: deu }\nfleet: [{ name: n, count: 2, " +
                   node + " }]\n"));
-    const HostShape s = host_shape(hosts_of(*r->review, HostsOf::all)->fleets[0]);
+    const HostShape s = host_shape(hosts_of(*r->review, HostsOf::all)->fleets[HostFleetIndex(0)]);
     return std::to_string(s.sockets) + " x " + std::to_string(s.cores_per_socket) +
            (s.memory ? ", " + std::to_string(std::llround(*s.memory / gib(1))) : "") +
            (s.assumed ? ", assumed" : "");

@@ -17,10 +17,13 @@ using testing::Not;
 KubePlan pods_by_hand(const ReviewedExample& r) {
   KubePlan plan{.review = *r.review, .source = r.source};
   plan.hosts = hosts_of(*r.review, HostsOf::kubernetes).value();
-  plan.hosts.fleets[0].digits = 3;
-  plan.hosts.tree = {{"domain-whole-1", {}, {{0, 1, 2}}}, {"su-2", {}, {{0, 3, 1}, {1, 1, 3}}},
-                     {"su-3", {}, {{2, 1, 2}}},           {"su-1", {"domain-whole-1"}, {}},
-                     {"pod-1", {"su-1", "su-2"}, {}},     {"pod-2", {"su-3"}, {}},
+  plan.hosts.fleets[HostFleetIndex(0)].digits = 3;
+  plan.hosts.tree = {{"domain-whole-1", {}, {{HostFleetIndex(0), 1, 2}}},
+                     {"su-2", {}, {{HostFleetIndex(0), 3, 1}, {HostFleetIndex(1), 1, 3}}},
+                     {"su-3", {}, {{HostFleetIndex(2), 1, 2}}},
+                     {"su-1", {"domain-whole-1"}, {}},
+                     {"pod-1", {"su-1", "su-2"}, {}},
+                     {"pod-2", {"su-3"}, {}},
                      {"core", {"pod-1", "pod-2"}, {}}};
   plan.fleets.resize(4);
   plan.tenants = {{"vision", 0.004}, {"shared", 0}};
@@ -101,7 +104,7 @@ TEST(KubernetesPlan, NamesAndQuantities) {
   EXPECT_EQ(device_class(part), "gpu-83gi");  // 89.3 GB
   const auto r = reviewed_as_pods(read_text(kPodsDesign));
   const KubePlan plan = pods_by_hand(*r);
-  EXPECT_EQ(claim_name(plan.hosts.fleets[1]), "cut-host");
+  EXPECT_EQ(claim_name(plan.hosts.fleets[HostFleetIndex(1)]), "cut-host");
   design::Workload workload;
   EXPECT_EQ(tenant_of(plan, workload).name, "shared");
   workload.terms.tenant = "vision";

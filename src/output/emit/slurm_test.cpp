@@ -284,14 +284,14 @@ TEST(EmitSlurm, ATreeWithFaultsIsRefused) {
   ASSERT_TRUE(whole.has_value());
   EXPECT_TRUE(check_tree(*whole).empty());
   Hosts twice = *whole;
-  twice.tree[1].hosts.push_back({0, 1, 1});
+  twice.tree[1].hosts.push_back({HostFleetIndex(0), 1, 1});
   ASSERT_EQ(check_tree(twice).size(), 1U);
   EXPECT_THAT(check_tree(twice).front().what, HasSubstr("host `n-1` is in the leaves"));
   Hosts none = *whole;
   none.tree[1].hosts.front().count -= 1;
   EXPECT_THAT(check_tree(none).front().what, HasSubstr("is in no leaf"));
   Hosts unknown = *whole;
-  unknown.tree[0].hosts.push_back({0, 99, 1});
+  unknown.tree[0].hosts.push_back({HostFleetIndex(0), 99, 1});
   EXPECT_THAT(check_tree(unknown).front().what, HasSubstr("names host 99"));
   Hosts loose = *whole;
   loose.tree.back().switches.pop_back();
@@ -324,8 +324,9 @@ TEST(Hostlists, FoldRanges) {
   const auto r = reviewed(read_template("superpod-h100"));
   const auto hosts = hosts_of(*r->review, HostsOf::all);
   ASSERT_TRUE(hosts.has_value());
-  EXPECT_EQ(hostlist(*hosts, {{0, 1, 3}, {0, 9, 1}}), "train-[001-003,009]");
-  EXPECT_EQ(hostlist(*hosts, {{0, 9, 1}}), "train-009");
+  EXPECT_EQ(hostlist(*hosts, {{HostFleetIndex(0), 1, 3}, {HostFleetIndex(0), 9, 1}}),
+            "train-[001-003,009]");
+  EXPECT_EQ(hostlist(*hosts, {{HostFleetIndex(0), 9, 1}}), "train-009");
 }
 
 }  // namespace

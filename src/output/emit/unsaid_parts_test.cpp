@@ -22,7 +22,7 @@ TEST(UnsaidParts, OfHosts) {
   EXPECT_EQ(fleet.in_service, 0);
   EXPECT_EQ(fleet.hosts_per_node, 1);
   EXPECT_EQ(fleet.digits, 1);
-  EXPECT_EQ(HostRange{}, (HostRange{0, 1, 0}));
+  EXPECT_EQ(HostRange{}, (HostRange{HostFleetIndex(0), 1, 0}));
 }
 
 TEST(UnsaidParts, OfSchedulers) {

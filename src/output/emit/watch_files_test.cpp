@@ -364,7 +364,7 @@ TEST(HostRanges, CountFromNothing) {
   EXPECT_EQ(HostFleet{}.digits, 1);
   EXPECT_EQ(HostRange{}.from, 1);
   EXPECT_EQ(HostRange{}.count, 0);
-  EXPECT_EQ(HostRange{}.fleet, 0U);
+  EXPECT_EQ(HostRange{}.fleet.value(), 0U);
 }
 
 }  // namespace

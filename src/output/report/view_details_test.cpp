@@ -121,7 +121,7 @@ TEST(view_details, a_tier_is_told_with_all_that_it_is) {
   EXPECT_THAT(view["note"].get<std::string>(), HasSubstr("one move at a time"));
   ASSERT_EQ(view["tiers"].size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
-    const machine::Tier& t = r.tiers()[i];
+    const machine::Tier& t = r.tiers()[design::TierIndex(i)];
     const Json& told = view["tiers"][i];
     EXPECT_EQ(told["tier"], i == 0 ? "node-nvme" : "hot");
     EXPECT_EQ(told["kind"], i == 0 ? "local-nvme" : "parallel-fs");

@@ -11,8 +11,8 @@
 #include "model/jobs/apart_size.h"
 #include "model/jobs/request_shape.h"
 #include "model/jobs/serving_query.h"
-#include "plan/review/serve_sizing.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/review/serve_sizing.h"
 
 namespace orrery::review {
 namespace {
@@ -65,8 +65,7 @@ struct Apart {
 
 // Waits have an exponential tail of ln 100 means, prompts are as long as their p99, and what is
 // looked up before them adds by its squares.
-void expect_apart(const ServeView& v, const Apart& a,
-                  const serving::DisaggregatedPoint& at) {
+void expect_apart(const ServeView& v, const Apart& a, const serving::DisaggregatedPoint& at) {
   const double fixed =
       (at.prefill + at.transfer + a.replica.engine.first_token + a.replica.tuning.first_token)
           .base();
@@ -90,10 +89,9 @@ void expect_apart(const ServeView& v, const Apart& a,
 }
 
 TEST(ApartService, HasReplicasOfEachKind) {
-  const Review r =
-      served_on(kNodes,
-                "model: llama-3-70b, tp: 4, disaggregated: true, arrivals: { rate: 20 "
-                "/s, peak: 1.5, trace: chat }, objective: { tpot_p99: 50 ms }");
+  const Review r = served_on(kNodes,
+                             "model: llama-3-70b, tp: 4, disaggregated: true, arrivals: { rate: 20 "
+                             "/s, peak: 1.5, trace: chat }, objective: { tpot_p99: 50 ms }");
   const Apart a(r);
   const ServeView& v = r.serves[0];
   ASSERT_TRUE(v.feasible()) << v.infeasible;
@@ -106,11 +104,10 @@ TEST(ApartService, HasReplicasOfEachKind) {
   expect_apart(v, a, a.carrying(30));
   const ServeView full = with_guests(v, PerSecond(6), *r.machine);
   expect_apart(full, a, a.carrying(36));
-  const Review fixed =
-      served_on(kNodes,
-                "model: llama-3-70b, tp: 4, replicas: 9, disaggregated: true, "
-                "arrivals: { rate: 20 /s, peak: 1.5, trace: chat }, objective: { "
-                "tpot_p99: 50 ms }");
+  const Review fixed = served_on(kNodes,
+                                 "model: llama-3-70b, tp: 4, replicas: 9, disaggregated: true, "
+                                 "arrivals: { rate: 20 /s, peak: 1.5, trace: chat }, objective: { "
+                                 "tpot_p99: 50 ms }");
   EXPECT_EQ(fixed.serves[0].replicas, 9);
   EXPECT_EQ(fixed.serves[0].devices, 36);
   EXPECT_EQ(fixed.serves[0].replicas_needed, v.replicas_needed);
@@ -144,10 +141,9 @@ TEST(ApartService, TakesThePrefillReplicasThatAreGiven) {
 }
 
 TEST(ApartService, IsNotOfCores) {
-  const Review r =
-      served_on("node: cpu-2s-server, count: 6",
-                "model: llama-3-8b, tp: 1, arrivals: { rate: 1 /s, input_tokens: 400, "
-                "output_tokens: 50 }");
+  const Review r = served_on("node: cpu-2s-server, count: 6",
+                             "model: llama-3-8b, tp: 1, arrivals: { rate: 1 /s, input_tokens: 400, "
+                             "output_tokens: 50 }");
   EXPECT_TRUE(r.serves[0].feasible()) << r.serves[0].infeasible;
   EXPECT_EQ(r.serves[0].basis, Basis::assumed);
   EXPECT_STREQ(r.serves[0].devices_word(), "hosts");
@@ -203,8 +199,8 @@ TEST(ServiceZones, HaveTheirShareOfTheTraffic) {
     EXPECT_NEAR(v.share, zones[i].rate / 30, 1e-12);
     EXPECT_EQ(v.devices_there, zones[i].devices) << "`nodes` are not of a zone";
   }
-  EXPECT_EQ(r.serves[0].fleet, &r.fleets()[1]);
-  EXPECT_EQ(r.serves[1].fleet, &r.fleets()[0]);
+  EXPECT_EQ(r.serves[0].fleet, &r.fleets()[design::FleetIndex(1)]);
+  EXPECT_EQ(r.serves[1].fleet, &r.fleets()[design::FleetIndex(0)]);
 }
 
 // Equal services keep their figures, and point into the design at hand.
@@ -220,7 +216,7 @@ TEST(ServiceViews, AreToldOfAnotherDesign) {
     EXPECT_EQ(v.workload, &w);
     EXPECT_EQ(v.serve, &std::get<design::Serve>(w.task));
     EXPECT_EQ(v.path, "workloads[0].serve");
-    EXPECT_EQ(v.fleet, &again.fleets()[i]);
+    EXPECT_EQ(v.fleet, &again.fleets()[design::FleetIndex(i)]);
     EXPECT_EQ(v.zone, i);
     EXPECT_EQ(v.label, first.serves[i].label);
     EXPECT_EQ(v.model, find_model(again.design(), again.catalog(), "llama-3-70b"));

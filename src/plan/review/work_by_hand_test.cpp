@@ -59,8 +59,7 @@ TEST(BatchByHand, TasksSlotsAndNodes) {
   EXPECT_NEAR(b.compute / hours(1), 10, 1e-9);
   EXPECT_EQ(b.duration, b.compute);
   EXPECT_FALSE(b.bound);
-  const Review many =
-      small_pod("{ batch: { name: b, nodes: 2, core_hours: 960, tasks: 480 } }");
+  const Review many = small_pod("{ batch: { name: b, nodes: 2, core_hours: 960, tasks: 480 } }");
   EXPECT_EQ(many.batches[0].at_once, 192);
   EXPECT_NEAR(many.batches[0].nodes, 2, 1e-12);
   EXPECT_NEAR(many.batches[0].compute / hours(1), 2 * 2.5, 1e-9) << "two and a half rounds";
@@ -83,15 +82,13 @@ TEST(BatchByHand, TasksSlotsAndNodes) {
 // 144 TB at 40 GB/s is an hour; 144 TB out at 20 GB/s are two.
 TEST(BatchByHand, ReadsWritesAndBounds) {
   const std::string data = "dataset: { kind: tabular, size: 144 TB, tier: fast }";
-  const Review read =
-      small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data + " } }");
+  const Review read = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data + " } }");
   EXPECT_NEAR(read.batches[0].read / hours(1), 1, 1e-9);
   EXPECT_EQ(read.batches[0].duration, read.batches[0].read);
-  EXPECT_EQ(read.batches[0].tier, &read.tiers()[0]);
-  const Review write =
-      small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data +
-                ", output: 144 TB, repeat: { every: 1 d, window: 5 h }, deadline: "
-                "3 h } }");
+  EXPECT_EQ(read.batches[0].tier, &read.tiers()[design::TierIndex(0)]);
+  const Review write = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data +
+                                 ", output: 144 TB, repeat: { every: 1 d, window: 5 h }, deadline: "
+                                 "3 h } }");
   EXPECT_NEAR(write.batches[0].write / hours(1), 2, 1e-9);
   EXPECT_EQ(write.batches[0].duration, write.batches[0].write);
   EXPECT_EQ(write.batches[0].bound, hours(3));
@@ -192,7 +189,7 @@ TEST(SiteByHand, NodesUnderASitesPower) {
   const double other = v.it_nameplate / kilowatts(1) - 10 * per_node;
   const auto nodes = [&](double kw) {
     const Review r = hall("pue: 1.25, power: " + std::to_string(kw) + " kW");
-    EXPECT_EQ(r.sites[0].budget_fleet, 0U);
+    EXPECT_EQ(r.sites[0].budget_fleet.value(), 0U);
     return r.sites[0].budget->nodes;
   };
   for (const double kw : {60.0, 100.0, 400.0, 900.0}) {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/text.h"
+#include "plan/review/lab_fixture.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/edits.h"
-#include "plan/review/lab_fixture.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -16,7 +16,7 @@ review::Review racks_half_held(const char* spares) {
   review::Review r = review::edited_review(
       "superpod-gb200", {{"fleet[0].spares", spares}, {"workloads[0].train.nodes", "4"}});
   r.trains.at(0).infeasible.clear();
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 4, .needed = 4, .given = true}};
   r.cost.annual = usd(576e3);
   r.cost.accelerators = 576;
@@ -71,13 +71,13 @@ TEST(IdleNodesRule, WhoSpeaksOfItElsewhere) {
     return findings_by(r, "cluster.idle-nodes").size();
   };
   review::Review open = review::edited_review("superpod-gb200", {});
-  open.ledger.fleets[0].bookings = {
+  open.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &open.design().workloads[0], .nodes = 2, .needed = 2}};
   EXPECT_EQ(count(open), 0U);
   open.trains.at(0).fleet = nullptr;
   EXPECT_EQ(count(open), 1U) << "a run elsewhere";
   review::Review none = racks_half_held("0");
-  none.ledger.fleets[0].bookings.clear();
+  none.ledger.fleets[design::FleetIndex(0)].bookings.clear();
   EXPECT_EQ(count(none), 0U);
   const auto rented = [](const char* contract) {
     review::Review r = review::hand_review(
@@ -101,7 +101,7 @@ TEST(IdleNodesRule, OneInTwenty) {
         std::to_string(nodes) +
         " }]\nworkloads: [{ jobs: { name: j, nodes: 1, rate: 1 /h, mean_duration: 1 h, sizes: [1] "
         "} }]\n");
-    r.ledger.fleets[0].bookings[0].nodes = held;
+    r.ledger.fleets[design::FleetIndex(0)].bookings[0].nodes = held;
     return findings_by(r, "cluster.idle-nodes").size();
   };
   EXPECT_EQ(count(20, 19), 0U);
@@ -157,7 +157,7 @@ TEST(PartitionNodesRule, SaysWhatItHasAndOffersWhatIsLeft) {
   for (design::Workload& w : d.workloads) w.terms.partition = "wide";
   d.workloads[2].terms.partition = "rest";
   review::Review r = review::run_stages(std::move(d), machine::known());
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 1150, .needed = 1, .given = true},
       {.workload = &r.design().workloads[2], .nodes = 19.5, .needed = 1, .given = true}};
   expect_said(r, only_finding(r, "cluster.partition-nodes"),
@@ -167,11 +167,11 @@ TEST(PartitionNodesRule, SaysWhatItHasAndOffersWhatIsLeft) {
                .why = "Slurm starts no job on nodes outside its partition: some wait for ever.",
                .fix = "Widen it, or give a workload another `partition`.",
                .edit = "scheduler.partitions[0].nodes = 1150"});
-  r.ledger.fleets[0].bookings[1].nodes = 20.5;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[1].nodes = 20.5;
   const auto all = findings_by(r, "cluster.partition-nodes");
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(edit_of(all[1]), "scheduler.partitions[1].nodes = 21");
-  r.ledger.fleets[0].bookings[0].nodes = 1249;  // and 20 are all but one
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].nodes = 1249;  // and 20 are all but one
   EXPECT_EQ(edits_by(r, "cluster.partition-nodes"),
             (std::vector<std::string>{"scheduler.partitions[0].nodes = 1249",
                                       "scheduler.partitions[1].nodes = 21"}));
@@ -182,13 +182,13 @@ TEST(PartitionNodesRule, SaysWhatItHasAndOffersWhatIsLeft) {
 TEST(PartitionsRule, NamesTheSchedulerOfTheFleet) {
   review::Review r = review::edited_review(
       "superpod-h100", {{"scheduler.kind", "both"}, {"fleet[0].partition", "kubernetes"}});
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 2.2;
   }
   EXPECT_EQ(only_finding(r, "cluster.partitions").what,
             "Fleet 'train' belongs to Kubernetes and holds both services and jobs: 3 of its nodes "
             "are Kubernetes' and 124 Slurm's.");
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 1500;
   }
   EXPECT_EQ(only_finding(r, "cluster.partitions").fix,
@@ -196,7 +196,7 @@ TEST(PartitionsRule, NamesTheSchedulerOfTheFleet) {
             "slurm`.");
   EXPECT_NE(only_finding(r, "cluster.partitions").what.find("1,500 of its nodes"),
             std::string::npos);
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 0;
   }
   EXPECT_TRUE(findings_by(r, "cluster.partitions").empty()) << "no service";
@@ -212,19 +212,19 @@ TEST(RentingRule, CountsTheHoursOfAcceleratorsAlone) {
   ASSERT_TRUE(r.cost.owned && r.cost.market && !r.cost.in_nodes);
   r.cost.utilisation = 1;
   r.cost.break_even_earliest = 0.9;
-  r.ledger.fleets[0].bookings[0].share = 1;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].share = 1;
   EXPECT_EQ(only_finding(r, "cost.renting").what,
             "Of the hours that this design buys it uses 50 %; owning is cheaper than renting above "
             "90 % at the earliest.");
-  r.ledger.fleets[0].bookings[0].share = 0.5;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].share = 0.5;
   EXPECT_NE(only_finding(r, "cost.renting").what.find("it uses 25 %;"), std::string::npos);
 }
 
 // What is asked of another fleet is no word on this one.
 TEST(OverBookedRule, AServiceElsewhereSaysNothingOfIt) {
   review::Review r = review::lab_review("superpod-h100");
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) b.given = false;
-  r.ledger.fleets[0].bookings[2].nodes = 12;
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) b.given = false;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[2].nodes = 12;
   r.serves[0].devices = r.serves[0].devices_there + 1;
   EXPECT_TRUE(findings_by(r, "cluster.nodes").empty()) << "it says so itself";
   r.serves[0].fleet = nullptr;
@@ -238,7 +238,7 @@ TEST(OverBookedRule, AServiceElsewhereSaysNothingOfIt) {
 // To a hundredth of a node, or to three digits below ten.
 TEST(OverBookedRule, NodesToAHundredth) {
   review::Review r = review::lab_review("superpod-h100");
-  auto& bookings = r.ledger.fleets[0].bookings;
+  auto& bookings = r.ledger.fleets[design::FleetIndex(0)].bookings;
   bookings[0].nodes = 1234.5678;
   bookings[1].nodes = 9.98765;
   bookings[2].nodes = 10.001;
@@ -250,8 +250,8 @@ TEST(OverBookedRule, NodesToAHundredth) {
 // 127 nodes: 120 for a run, 2 for a service, 5 for jobs.
 TEST(BookEdits, AnOverBookedFleetGrowsWhereItsSiteCarriesIt) {
   review::Review r = review::lab_review("superpod-h100");
-  const machine::Fleet& fleet = r.fleets()[0];
-  machine::FleetBook& book = r.ledger.fleets[0];
+  const machine::Fleet& fleet = r.fleets()[design::FleetIndex(0)];
+  machine::FleetBook& book = r.ledger.fleets[design::FleetIndex(0)];
   ASSERT_EQ(book.bookings.size(), 3U);
   const auto edit = [&] { return edit_of(edit_asked(r, fleet)); };
   book.bookings[2].nodes = 6.25;  // 128.25 of all
@@ -278,8 +278,8 @@ TEST(BookEdits, AnOverBookedFleetGrowsWhereItsSiteCarriesIt) {
 
 TEST(BookEdits, NodesOfAWorkloadOrOfItsFleet) {
   review::Review r = review::lab_review("superpod-h100");
-  const machine::Fleet& fleet = r.fleets()[0];
-  machine::FleetBook& book = r.ledger.fleets[0];
+  const machine::Fleet& fleet = r.fleets()[design::FleetIndex(0)];
+  machine::FleetBook& book = r.ledger.fleets[design::FleetIndex(0)];
   const design::Workload& jobs = r.design().workloads[2];
   const auto edit = [&](int nodes) { return edit_of(edit_nodes(r, jobs, fleet, nodes)); };
   EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
@@ -304,8 +304,8 @@ TEST(BookEdits, NodesOfAWorkloadOrOfItsFleet) {
 TEST(BookEdits, NodesThatAreAskedFor) {
   review::Review r = review::lab_review("superpod-h100");
   const auto& w = r.design().workloads;
-  auto& bookings = r.ledger.fleets[0].bookings;
-  const auto asked = [&] { return nodes_asked(r, r.fleets()[0]); };
+  auto& bookings = r.ledger.fleets[design::FleetIndex(0)].bookings;
+  const auto asked = [&] { return nodes_asked(r, r.fleets()[design::FleetIndex(0)]); };
   bookings = {{.workload = &w[0], .nodes = 10, .needed = 12, .given = true}};
   EXPECT_EQ(asked(), 12);
   bookings[0].nodes = 15;

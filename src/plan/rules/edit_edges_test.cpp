@@ -2,9 +2,9 @@
 // services that are no concern of this one.
 #include <gtest/gtest.h>
 
+#include "plan/review/lab_fixture.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/rules/edits.h"
-#include "plan/review/lab_fixture.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -16,13 +16,13 @@ review::Review hoarding_run(const std::vector<design_text::Change>& changes) {
   jobs::SavePlan& k = *r.trains.at(0).checkpoint;
   k.size = terabytes(10);
   k.kept_on_safe = petabytes(3);
-  r.used[0] = petabytes(3.9);
+  r.used[design::TierIndex(0)] = petabytes(3.9);
   return r;
 }
 
 TEST(CapacityEdits, OnlyOfRunsThatKeepAllTheySave) {
   const auto edit = [](const review::Review& r) {
-    return edit_of(edit_capacity(r, r.tiers()[0]));
+    return edit_of(edit_capacity(r, r.tiers()[design::TierIndex(0)]));
   };
   const std::string keep = "workloads[0].train.checkpoint.keep";
   EXPECT_EQ(edit(hoarding_run({{keep, ""}})), keep + ".hot = 3");
@@ -30,7 +30,7 @@ TEST(CapacityEdits, OnlyOfRunsThatKeepAllTheySave) {
   EXPECT_EQ(edit(hoarding_run({{keep, "{ cold: 2 }"}})), keep + ".hot = 3")
       << "a rule of another tier";
   review::Review elsewhere = hoarding_run({{keep, ""}});
-  elsewhere.trains[0].checkpoint->safe = &elsewhere.tiers()[1];
+  elsewhere.trains[0].checkpoint->safe = &elsewhere.tiers()[design::TierIndex(1)];
   EXPECT_EQ(edit(elsewhere), "storage[0].capacity = 4.3 PB");
   review::Review unsaved = hoarding_run({{keep, ""}});
   unsaved.trains[0].checkpoint.reset();
@@ -51,8 +51,8 @@ TEST(CapacityEdits, OfATierWithANameOfItsOwn) {
     jobs::SavePlan& k = *r.trains.at(0).checkpoint;
     k.size = terabytes(10);
     k.kept_on_safe = petabytes(3);
-    r.used[0] = petabytes(3.9);
-    return edit_of(edit_capacity(r, r.tiers()[0]));
+    r.used[design::TierIndex(0)] = petabytes(3.9);
+    return edit_of(edit_capacity(r, r.tiers()[design::TierIndex(0)]));
   };
   EXPECT_EQ(edit("fast_1-a", ""), "workloads[0].train.checkpoint.keep.fast_1-a = 3");
   EXPECT_EQ(edit("Fast One", ""), "storage[0].capacity = 4.3 PB") << "that no path can name";
@@ -62,15 +62,16 @@ TEST(CapacityEdits, OfATierWithANameOfItsOwn) {
 // Drives that came with the nodes are bought with them; those that are named have a capacity.
 TEST(CapacityEdits, OfDrivesInTheNodes) {
   review::Review r = review::lab_review("superpod-h100");
-  ASSERT_TRUE(r.tiers().at(2).implied);
-  r.used[2] = terabytes(40);
-  const std::string edit = edit_of(edit_capacity(r, r.tiers()[2]));
+  ASSERT_TRUE(r.tiers()[design::TierIndex(2)].implied);
+  r.used[design::TierIndex(2)] = terabytes(40);
+  const std::string edit = edit_of(edit_capacity(r, r.tiers()[design::TierIndex(2)]));
   EXPECT_EQ(edit, "fleet[0].custom.local_nvme = 44 TB");
   review::Review named = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\nstorage: [{ name: "
       "drives, tier: node-nvme, kind: local-nvme }]\n");
-  named.used[0] = terabytes(40);
-  EXPECT_EQ(edit_of(edit_capacity(named, named.tiers()[0])), "storage[0].capacity = 44 TB");
+  named.used[design::TierIndex(0)] = terabytes(40);
+  EXPECT_EQ(edit_of(edit_capacity(named, named.tiers()[design::TierIndex(0)])),
+            "storage[0].capacity = 44 TB");
 }
 
 TEST(SafeEdits, OfATierWhoseRateIsGiven) {
@@ -105,19 +106,20 @@ TEST(SaveTargetEdits, PassOverTiersThatTakeNoSaves) {
 }
 
 TEST(FeedEdits, BehindACacheAndOnDrivesOfTheNodesTheChoiceIsTheAuthors) {
-  review::Review r = review::edited_review("av-vision", {{"workloads[0].train.dataset.tier", "lake"}});
+  review::Review r =
+      review::edited_review("av-vision", {{"workloads[0].train.dataset.tier", "lake"}});
   review::TrainView& t = r.trains.at(0);
   t.feed.loader.limit = storage::LoaderLimit::storage;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "'hot' stands before it";
-  t.feed.tier = &r.tiers()[0];
+  t.feed.tier = &r.tiers()[design::TierIndex(0)];
   design::Train files = *t.train;
   files.dataset.format = design::DataFormat::files;
   t.train = &files;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "workloads[0].train.dataset.format = shards");
-  ASSERT_TRUE(r.tiers().at(2).implied);
-  t.feed.tier = &r.tiers()[2];
+  ASSERT_TRUE(r.tiers()[design::TierIndex(2)].implied);
+  t.feed.tier = &r.tiers()[design::TierIndex(2)];
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none");
-  t.feed.tier = &r.tiers()[0];
+  t.feed.tier = &r.tiers()[design::TierIndex(0)];
   t.feed.loader.limit = storage::LoaderLimit::device_copy;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none");
 }
@@ -141,15 +143,17 @@ TEST(RackEdits, CoolingOrFewerNodes) {
 
 TEST(BookTolerance, AFractionOfRoundingIsNoNode) {
   review::Review r = review::lab_review("superpod-h100");
-  machine::FleetBook& book = r.ledger.fleets[0];
+  machine::FleetBook& book = r.ledger.fleets[design::FleetIndex(0)];
   book.bookings[2].nodes = 6 + 1e-10;
-  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[0])), "fleet[0].count = 128");
+  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[design::FleetIndex(0)])), "fleet[0].count = 128");
   r.sites[0].draw_peak = megawatts(2);
-  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[0])), "workloads[0].train.nodes = 119")
+  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[design::FleetIndex(0)])),
+            "workloads[0].train.nodes = 119")
       << "119 but for a tenth of a billionth";
   const design::Workload& jobs = r.design().workloads[2];
   book.bookings[1].nodes = 2 + 1e-10;
-  EXPECT_EQ(edit_of(edit_nodes(r, jobs, r.fleets()[0], 5)), "workloads[2].jobs.nodes = 5");
+  EXPECT_EQ(edit_of(edit_nodes(r, jobs, r.fleets()[design::FleetIndex(0)], 5)),
+            "workloads[2].jobs.nodes = 5");
 }
 
 // A second service on the same fleet: whatever it lacks is said of it and not of the first.

@@ -9,7 +9,6 @@
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "plan/review/serve_sizing.h"
-#include "plan/rules/rules.h"
 #include "plan/review/stages.h"
 #include "plan/rules/rules.h"
 
@@ -47,7 +46,7 @@ design::Design train_and_serve(int count) {
 TEST(ledger, a_service_without_a_number_is_booked_beside_the_run) {
   for (const int count : {16, 17, 18}) {
     const review::Review r = review::run_stages(train_and_serve(count), machine::known());
-    const machine::FleetBook& book = r.book_of(r.fleets()[0]);
+    const machine::FleetBook& book = r.book_of(r.fleets()[design::FleetIndex(0)]);
     EXPECT_DOUBLE_EQ(book.booked(), 19) << "16 + 3 x 8 / 8";
     const auto findings = check_rules(r);
     const Finding* f = found(findings, "cluster.nodes");
@@ -65,7 +64,7 @@ TEST(ledger, a_run_without_a_number_gives_way_to_the_service) {
   d.workloads[0].terms.nodes.reset();
   std::get<design::Train>(d.workloads[0].task).batch = 19 * 8;
   const review::Review r = review::run_stages(d, machine::known());
-  EXPECT_DOUBLE_EQ(r.book_of(r.fleets()[0]).booked(), 19 + 3);
+  EXPECT_DOUBLE_EQ(r.book_of(r.fleets()[design::FleetIndex(0)]).booked(), 19 + 3);
   const auto findings = check_rules(r);
   const Finding* f = found(findings, "cluster.nodes");
   ASSERT_NE(f, nullptr);
@@ -203,14 +202,13 @@ TEST(ledger, what_is_rented_by_the_hour_is_paid_while_it_is_held) {
   for (design::Fleet& f : d.fleet) f.rent->contract = catalog::Contract::reserved;
   const review::Review reserved = review::run_stages(d, machine::known());
   EXPECT_NEAR(reserved.cost.rented[0].per_year / (reserved.cost.rented[0].rental.billed * years(1)),
-              reserved.fleets()[0].accelerators, 1e-6);
+              reserved.fleets()[design::FleetIndex(0)].accelerators, 1e-6);
 }
 
 TEST(ledger, two_schedulers_on_one_fleet_are_told_how_to_part_it) {
   design::Design d = train_and_serve(19);
-  EXPECT_EQ(
-      found(check_rules(review::run_stages(d, machine::known())), "cluster.partitions"),
-      nullptr);
+  EXPECT_EQ(found(check_rules(review::run_stages(d, machine::known())), "cluster.partitions"),
+            nullptr);
   d.scheduler.kind = design::SchedulerKind::both;
   const auto findings = check_rules(review::run_stages(d, machine::known()));
   const Finding* f = found(findings, "cluster.partitions");

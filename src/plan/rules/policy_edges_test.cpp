@@ -172,7 +172,7 @@ TEST(ResidencyOfZones, NameTheirFleet) {
 
 TEST(ExportRule, NamesThePartTheCountryAndTheRule) {
   const review::Review r = review::edited_review("superpod-h100", {{"site.region", "chn"}});
-  const machine::Fleet& f = r.fleets()[0];
+  const machine::Fleet& f = r.fleets()[design::FleetIndex(0)];
   const catalog::ExportControl* control = r.catalog().export_control(f.accelerator()->id, "chn");
   ASSERT_NE(control, nullptr);
   expect_said(

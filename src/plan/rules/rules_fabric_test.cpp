@@ -149,7 +149,7 @@ TEST(NetRules, LinksThatAreNew) {
       review::edited_review("superpod-h100", {{"fleet[0].custom", "{ scale_up: ualink-200 }"}});
   const Finding f = only_finding(r, "fabric.emerging");
   EXPECT_EQ(f.what, "The accelerators of 'train' are joined by a link that is new: " +
-                        r.fleets()[0].accelerator()->scaleup_link + ".");
+                        r.fleets()[design::FleetIndex(0)].accelerator()->scaleup_link + ".");
   EXPECT_EQ(f.why.find("Catalog emerging/ualink-200: "), 0U) << f.why;
   EXPECT_EQ(f.why.find("no row"), std::string::npos);
   EXPECT_NE(f.why.find(" (confidence "), std::string::npos);
@@ -193,7 +193,8 @@ TEST(LoadRules, ReadsThatATierDoesNotGive) {
 // 48 drives give so many reads; where they bind, servers are what is bought.
 TEST(LoadRules, DrivesThatAreReadTooOften) {
   const review::Review probe = retrieving("{ tier: hot, index: 2 TB, reads: 1, read_size: 512 B }");
-  const auto ask = jobs::retrieval_of(*probe.machine, *probe.serves[0].serve, probe.fleets()[0]);
+  const auto ask = jobs::retrieval_of(*probe.machine, *probe.serves[0].serve,
+                                      probe.fleets()[design::FleetIndex(0)]);
   ASSERT_TRUE(ask && !ask->by_rate);
   const double reads = std::floor(ask->gives / ask->asked * 0.9);
   const review::Review r = retrieving("{ tier: hot, index: 2 TB, reads: " + significant(reads, 9) +

@@ -1,8 +1,8 @@
 // What the rules of the hall say, word for word, and the edits that they offer.
 #include <gtest/gtest.h>
 
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -76,9 +76,9 @@ TEST(HallRules, NodesBuiltForAnotherCooling) {
   Hall copy = h;
   expect_said(h.review, only_finding(h.review, "facility.node-cooling"),
               {.path = "site.cooling",
-               .what = h.review.fleets()[0].node.part.name + " is built for " +
-                       h.review.fleets()[0].node.part.cooling + " cooling; site '" + copy.name() +
-                       "' cools by direct-to-chip-1p.",
+               .what = h.review.fleets()[design::FleetIndex(0)].node.part.name + " is built for " +
+                       h.review.fleets()[design::FleetIndex(0)].node.part.cooling +
+                       " cooling; site '" + copy.name() + "' cools by direct-to-chip-1p.",
                .why = "It has fans and heat sinks and no cold plates: the liquid never reaches it.",
                .fix = "Use rear-door-active cooling, or nodes built for direct-to-chip-1p.",
                .edit = "site.cooling = rear-door-active"});
@@ -276,7 +276,7 @@ TEST(HallEdits, GeneratorsThenBatteriesThatLastUntilTheyRun) {
 // 10.2 kW a node at a PUE of 1.5: five more take 76.5 kW and, of four a rack, two racks.
 TEST(HallEdits, ASiteCarriesWhatItsPowerAndItsPositionsAllow) {
   Hall h = hall_of([](design::Design& d) { d.sites[0].racks = 34; });
-  const machine::Fleet& fleet = h.review.fleets()[0];
+  const machine::Fleet& fleet = h.review.fleets()[design::FleetIndex(0)];
   h.view().pue.middle = 1.5;
   h.view().racks = 32;
   h.view().draw_peak = kilowatts(2000 - 76.6);

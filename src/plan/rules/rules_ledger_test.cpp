@@ -12,7 +12,7 @@ namespace orrery::rules {
 namespace {
 
 // 127 nodes: a run of 120, a service of 2 and jobs of 5.
-machine::FleetBook& book_in(review::Review& r) { return r.ledger.fleets.at(0); }
+machine::FleetBook& book_in(review::Review& r) { return r.ledger.fleets.front(); }
 
 TEST(BookRules, MoreNodesThanThereAre) {
   review::Review r = review::lab_review("superpod-h100");
@@ -183,13 +183,13 @@ TEST(PolicyRules, WorkOutsideItsRegion) {
   expect_said(r, all[0],
               {.path = "workloads[0].train.residency",
                .what = "'pretrain' must stay in deu, but fleet 'train' stands in " +
-                       r.fleets()[0].region->id + ".",
+                       r.fleets()[design::FleetIndex(0)].region->id + ".",
                .why = "A workload tagged with a region may not be placed outside it.",
                .fix = "Run it on a fleet of that region, or change the residency tag."});
   expect_said(r, all[1],
               {.path = "workloads[0].train.residency",
                .what = "'pretrain' must stay in deu, but it stores on tier 'cold' in " +
-                       r.fleets()[0].region->id + ".",
+                       r.fleets()[design::FleetIndex(0)].region->id + ".",
                .why = "Data of a workload tagged with a region may not lie outside it.",
                .fix = "Use a tier in that region, or change the residency tag."});
 }
@@ -216,7 +216,8 @@ TEST(PolicyRules, DataOutsideItsRegion) {
                                                 {"storage[3].region", "usa"},
                                                 {"workloads[0].train.checkpoint", ""}});
   EXPECT_EQ(edits(alone),
-            std::vector<std::string>{"storage[0].region = " + alone.fleets()[0].region->id});
+            std::vector<std::string>{"storage[0].region = " +
+                                     alone.fleets()[design::FleetIndex(0)].region->id});
 }
 
 TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
@@ -227,7 +228,7 @@ TEST(PolicyRules, AZoneWhoseFleetStandsOutside) {
   const std::string edit = edit_of(f);
   EXPECT_EQ(edit.find("workloads[0].serve.zones[0] = { site: europe, fleet: europe"), 0U) << edit;
   EXPECT_EQ(f.what, "'chatbot' must stay in eu, but fleet 'us-east' stands in " +
-                        r.fleets()[0].region->id + ".");
+                        r.fleets()[design::FleetIndex(0)].region->id + ".");
 }
 
 TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
@@ -247,8 +248,9 @@ TEST(PolicyRules, AZoneThatWouldSendItsUsersOutside) {
 TEST(PolicyRules, PartsThatNeedALicence) {
   const review::Review r = review::edited_review("superpod-h100", {{"site.region", "chn"}});
   const Finding f = only_finding(r, "policy.export-control");
-  EXPECT_EQ(
-      f.what.find(r.fleets()[0].accelerator()->name + " may need an export licence for chn ("), 0U)
+  EXPECT_EQ(f.what.find(r.fleets()[design::FleetIndex(0)].accelerator()->name +
+                        " may need an export licence for chn ("),
+            0U)
       << f.what;
   EXPECT_TRUE(f.why.ends_with("; ask counsel before ordering.")) << f.why;
   EXPECT_EQ(f.fix, "Choose a part that is not listed for this country, or plan for the licence.");

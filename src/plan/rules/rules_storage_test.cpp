@@ -53,7 +53,7 @@ TEST(TierRules, LruUnderShuffledEpochs) {
                                           {"storage[0].capacity", "100 TB"},
                                           {"workloads[0].train.dataset.tier", "lake"}});
   const review::TrainView& t = r.trains.at(0);
-  const auto tier = static_cast<std::size_t>(t.feed.tier - r.machine->tiers.data());
+  const design::TierIndex tier = t.feed.tier->index;
   const auto said = [&](double share) {
     const double lru = hit_rate(catalog::EvictionPolicy::lru, storage::EpochOrder::shuffled, share);
     return "' evicts by LRU under shuffled epochs of '" + t.label +
@@ -235,9 +235,9 @@ TEST(TierRules, DrivesThatTheNodesLack) {
 
 TEST(TierRules, ATierHoldsWhatIsKeptOnIt) {
   review::Review r = review::lab_review("superpod-h100");
-  r.used[0] = petabytes(2);
+  r.used[design::TierIndex(0)] = petabytes(2);
   EXPECT_TRUE(findings_by(r, "storage.capacity").empty());
-  r.used[0] = petabytes(2.5);
+  r.used[design::TierIndex(0)] = petabytes(2.5);
   expect_said(r, only_finding(r, "storage.capacity"),
               {.path = "storage[0].capacity",
                .what = "Tier 'hot' must hold 2.5 PB but has 2 PB.",
@@ -341,24 +341,26 @@ TEST(TierEdits, RoomForWhatIsKept) {
   review::Review r =
       review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint.keep", ""}});
   jobs::SavePlan& k = *r.trains[0].checkpoint;
-  const machine::Tier& hot = r.tiers()[0];
+  const machine::Tier& hot = r.tiers()[design::TierIndex(0)];
   ASSERT_EQ(k.safe, &hot);
   k.size = terabytes(10);
   k.kept_on_safe = petabytes(3);
   // Four saves in place of all of them: 3.9 - 3 + 0.04 PB are within the two.
-  r.used[0] = petabytes(3.9);
+  r.used[design::TierIndex(0)] = petabytes(3.9);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
-  r.used[0] = petabytes(4.96);
+  r.used[design::TierIndex(0)] = petabytes(4.96);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
-  r.used[0] = petabytes(4.97);
+  r.used[design::TierIndex(0)] = petabytes(4.97);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "storage[0].capacity = 5.5 PB");
   const review::Review ruled = review::lab_review("superpod-h100");
   review::Review full = ruled;
-  full.used[0] = petabytes(3.05);
-  EXPECT_EQ(edit_of(edit_capacity(full, full.tiers()[0])), "storage[0].capacity = 3.4 PB");
+  full.used[design::TierIndex(0)] = petabytes(3.05);
+  EXPECT_EQ(edit_of(edit_capacity(full, full.tiers()[design::TierIndex(0)])),
+            "storage[0].capacity = 3.4 PB");
   review::Review counted = review::edited_review("superpod-h100", {{"storage[0].capacity", ""}});
-  counted.used[0] = counted.tiers()[0].capacity * 1.5;
-  EXPECT_EQ(edit_of(edit_capacity(counted, counted.tiers()[0])), "storage[0].servers = 27")
+  counted.used[design::TierIndex(0)] = counted.tiers()[design::TierIndex(0)].capacity * 1.5;
+  EXPECT_EQ(edit_of(edit_capacity(counted, counted.tiers()[design::TierIndex(0)])),
+            "storage[0].servers = 27")
       << "1.65 times 16";
 }
 
@@ -369,14 +371,14 @@ TEST(TierEdits, WhereToSave) {
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
   // Four saves more do not fit on the first: the next has room.
-  r.used[0] = petabytes(2) - terabytes(3.9);
+  r.used[design::TierIndex(0)] = petabytes(2) - terabytes(3.9);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, cold]");
-  r.used[0] = petabytes(2) - terabytes(4);
+  r.used[design::TierIndex(0)] = petabytes(2) - terabytes(4);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
-  r.used[0] = petabytes(2);
-  r.used[1] = petabytes(20);
+  r.used[design::TierIndex(0)] = petabytes(2);
+  r.used[design::TierIndex(1)] = petabytes(20);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]")
       << "else the nearest";

@@ -3,8 +3,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "plan/rules/edits.h"
 #include "plan/review/lab_fixture.h"
+#include "plan/rules/edits.h"
 #include "plan/rules/findings_fixture.h"
 
 namespace orrery::rules {
@@ -41,7 +41,7 @@ TEST(WorkRules, ABatchThatLeavesMachinesIdle) {
   review::TrainView& t = r.trains.at(0);
   const int all = t.fleet->accelerators;
   ASSERT_EQ(all, 512);
-  r.ledger.fleets[r.machine->index_of(*t.fleet)].bookings.clear();
+  r.ledger.fleets[t.fleet->index].bookings.clear();
   t.accelerators = 487;  // 0.0488 idle
   EXPECT_TRUE(findings_by(r, "training.idle-nodes").empty());
   t.accelerators = 486;  // 0.0508
@@ -54,7 +54,7 @@ TEST(WorkRules, ABatchThatLeavesMachinesIdle) {
   // Two nodes of eight that another holds are not idle: 486 of 496.
   review::Review beside = r;
   const design::Workload other;
-  beside.ledger.fleets[r.machine->index_of(*t.fleet)].bookings = {
+  beside.ledger.fleets[t.fleet->index].bookings = {
       {.workload = &other, .nodes = 2, .needed = 2, .given = true}};
   EXPECT_TRUE(findings_by(beside, "training.idle-nodes").empty());
   t.infeasible = "no";
@@ -289,7 +289,7 @@ TEST(WorkRules, Int8WhereItIsLost) {
     return review::run_stages(std::move(d), machine::known());
   };
   const review::Review r = with("dgx-b300", catalog::Precision::int8);
-  const catalog::Accelerator& a = *r.fleets()[0].accelerator();
+  const catalog::Accelerator& a = *r.fleets()[design::FleetIndex(0)].accelerator();
   expect_said(
       r, only_finding(r, "serving.int8-lost"),
       {.path = "workloads[0].serve.precision",

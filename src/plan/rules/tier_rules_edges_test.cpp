@@ -17,7 +17,7 @@ review::Review with_tier(const review::Review& of, std::size_t index,
                          void (*change)(machine::Tier&)) {
   review::Review r = of;
   auto m = std::make_shared<machine::Machine>(*r.machine);
-  change(m->tiers.at(index));
+  change(m->tiers[design::TierIndex(index)]);
   r.machine = m;
   return r;
 }
@@ -67,7 +67,7 @@ TEST(TierLatencyRule, AGatewayIsTheServiceOfAnObjectStore) {
       "that it is.";
   const auto fix = [](void (*change)(machine::Tier&)) {
     const review::Review r = with_tier(review::lab_review("inference-pod"), 0, change);
-    EXPECT_EQ(r.tiers()[0].tier->kind, design::TierKind::object);
+    EXPECT_EQ(r.tiers()[design::TierIndex(0)].tier->kind, design::TierKind::object);
     return only_finding(r, "storage.latency-target").fix;
   };
   EXPECT_EQ(fix([](machine::Tier& t) { t.latency = slow_by(service); }), before);
@@ -86,7 +86,7 @@ TEST(TierLatencyRule, AtItsTargetAndOfDrivesThatComeWithTheNodes) {
   EXPECT_EQ(count(1, [](machine::Tier& t) { t.latency.total = hours(12); }), 0U) << "cold";
   EXPECT_EQ(count(1, [](machine::Tier& t) { t.latency.total = hours(12.1); }), 1U);
   const review::Review& r = review::lab_review("superpod-h100");
-  ASSERT_TRUE(r.tiers().at(2).implied);
+  ASSERT_TRUE(r.tiers()[design::TierIndex(2)].implied);
   EXPECT_EQ(count(2, [](machine::Tier& t) { t.latency.total = hours(20); }), 0U);
 }
 
@@ -212,14 +212,14 @@ TEST(LruRule, ACacheInTheNodesCountsAllHostsOfTheRun) {
       "{ name: f, node: dgx-h100, count: 2 }",
       ", { name: near, tier: node-nvme, kind: local-nvme, device: tlc-gen4, devices_per_server: 8, "
       "read: 40 GB/s, write: 20 GB/s, capacity: 30 TB, caches: lake, policy: lru }");
-  ASSERT_TRUE(r.tiers().at(1).per_node);
+  ASSERT_TRUE(r.tiers()[design::TierIndex(1)].per_node);
   ASSERT_EQ(r.trains.at(0).hosts, 2);
-  r.used[0] = terabytes(80);
+  r.used[design::TierIndex(0)] = terabytes(80);
   const Finding f = only_finding(r, "storage.lru-shuffled");
   EXPECT_NE(f.what.find("pinning would give 75 %."), std::string::npos) << f.what;
   EXPECT_EQ(f.what.find("Tier 'near' evicts by LRU under shuffled epochs of 't': "), 0U) << f.what;
   EXPECT_EQ(f.place.line, place_of(r.design(), "storage[1].policy").line);
-  r.used[0] = terabytes(60);
+  r.used[design::TierIndex(0)] = terabytes(60);
   EXPECT_TRUE(findings_by(r, "storage.lru-shuffled").empty());
 }
 

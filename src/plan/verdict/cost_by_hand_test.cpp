@@ -21,7 +21,7 @@ review::Review half_used(std::vector<design_text::Change> changes = {}) {
   r.sites[0].it_mean = megawatts(1);
   r.sites[0].it_nameplate = megawatts(1.5);
   r.sites[0].pue.middle = 1.3;
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 100, .needed = 63.5}};
   r.trains[0].goodput = 0.9;
   r.trains[0].accelerators = 960;
@@ -152,9 +152,10 @@ TEST(CostByHand, GoodputAndUseAreWeighted) {
   EXPECT_EQ(cost_of(r).runs.size(), 1U);
   r.trains.clear();
   EXPECT_EQ(cost_of(r).goodput, 1);
-  r.ledger.fleets[0].bookings[0].needed = 127e-6;  // a millionth, of which 0.9 are used
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].needed =
+      127e-6;  // a millionth, of which 0.9 are used
   EXPECT_EQ(cost_of(r).per_useful_hour, UsdPerSecond());
-  r.ledger.fleets[0].bookings[0].needed = 1.2 * 127e-6;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].needed = 1.2 * 127e-6;
   EXPECT_GT(cost_of(r).per_useful_hour, UsdPerSecond());
 }
 
@@ -199,7 +200,7 @@ TEST(CostByHand, BreakEvenIsAgainstTheContract) {
 review::Review rented(const std::string& rent) {
   review::Review r = review::edited_review("superpod-h100", {{"fleet[0].rent", rent}});
   r.trains.clear();
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 60, .needed = 60, .share = 0.5},
       {.workload = &r.design().workloads[1], .nodes = 10, .needed = 10, .share = 4}};
   return r;
@@ -219,9 +220,9 @@ TEST(RentByHand, HoursThatAreHeldAndAllOfAReservation) {
       rented("{ provider: aws, price: 3 USD/h, contract: reserved, discount: 0.4, term: 1 y }"));
   EXPECT_NEAR(all.rented[0].per_year.base(), 3 * 0.6 * 1.03 * 8760 * 127 * 8, 1e-3);
   review::Review none = rented("{ provider: aws, price: 3 USD/h }");
-  none.ledger.fleets[0].bookings.clear();
+  none.ledger.fleets[design::FleetIndex(0)].bookings.clear();
   EXPECT_NEAR(cost_of(none).rented[0].per_year.base(), 3 * 1.03 * 8760 * 127 * 8, 1e-3);
-  none.ledger.fleets[0].bookings = {
+  none.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &none.design().workloads[0], .nodes = 900, .needed = 900}};
   EXPECT_NEAR(cost_of(none).rented[0].per_year.base(), 3 * 1.03 * 8760 * 127 * 8, 1e-3)
       << "no more than there are";
@@ -363,9 +364,9 @@ TEST(CostSection, OfWhatIsRentedAlone) {
   r.cost = plain_cost();
   r.cost.egress_per_year = usd(30);
   r.cost.wan_per_year = usd(70);
-  r.cost.rented.push_back({.fleet = &r.fleets()[0], .reference = "row"});
+  r.cost.rented.push_back({.fleet = &r.fleets()[design::FleetIndex(0)], .reference = "row"});
   r.cost.rented[0].per_year = usd(600);
-  r.cost.tier_rents.push_back({.tier = &r.tiers()[0], .reference = "tiers"});
+  r.cost.tier_rents.push_back({.tier = &r.tiers()[design::TierIndex(0)], .reference = "tiers"});
   r.cost.tier_rents[0].per_year = usd(300);
   r.cost.unpriced = {"a", "b"};
   const figures::Section s = cost_sections(r).at(0);

@@ -117,7 +117,7 @@ TEST(Findings, APartitionHasWhatItsWorkloadsHoldAndNoMoreThanIsLeft) {
     for (std::size_t i = 0; i < bookings.size(); ++i) {
       bookings[i].workload = &r.design().workloads[i];
     }
-    r.ledger.fleets[0].bookings = bookings;
+    r.ledger.fleets[design::FleetIndex(0)].bookings = bookings;
     return finding_of(r, "cluster.partition-nodes");
   };
   const std::vector<machine::Booking> held = {
@@ -138,17 +138,19 @@ TEST(Figures, ServersAreAsUncertainAsWhatTheyAreFor) {
   Pod pod;
   pod.tier = "name: fast, tier: hot, kind: parallel-fs, device: tlc-gen4, read: 2000 GB/s";
   const review::Review rated = pod.review();
-  ASSERT_TRUE(rated.machine->tiers[0].need);
-  EXPECT_FALSE(rated.machine->tiers[0].need->for_durability);
+  ASSERT_TRUE(rated.machine->tiers[design::TierIndex(0)].need);
+  EXPECT_FALSE(rated.machine->tiers[design::TierIndex(0)].need->for_durability);
   const Estimate some = figure_of(rated, Layer::storage, "servers");
-  EXPECT_NEAR(some.high / some.value - 1, rated.machine->tiers[0].rate_error, 1e-9);
-  EXPECT_NEAR(1 - some.low / some.value, rated.machine->tiers[0].rate_error, 1e-9);
+  EXPECT_NEAR(some.high / some.value - 1, rated.machine->tiers[design::TierIndex(0)].rate_error,
+              1e-9);
+  EXPECT_NEAR(1 - some.low / some.value, rated.machine->tiers[design::TierIndex(0)].rate_error,
+              1e-9);
   pod.tier = "name: fast, tier: hot, kind: parallel-fs, device: tlc-gen4, capacity: 1 TB";
   const review::Review coded = pod.review();
-  ASSERT_TRUE(coded.machine->tiers[0].need->for_durability);
+  ASSERT_TRUE(coded.machine->tiers[design::TierIndex(0)].need->for_durability);
   const Estimate exact = figure_of(coded, Layer::storage, "servers");
   EXPECT_EQ(exact.low, exact.high);
-  EXPECT_EQ(exact.value, coded.machine->tiers[0].servers);
+  EXPECT_EQ(exact.value, coded.machine->tiers[design::TierIndex(0)].servers);
 }
 
 TEST(Findings, NewPartsAreNamedByTheirRow) {
@@ -205,7 +207,7 @@ TEST(Findings, AnEventReachesTheModelAfterItsNextRun) {
 // Four replicas of one accelerator of eight nodes: half a node is held of the eight.
 TEST(Figures, OfAFleetAreWhatItsBookSays) {
   const review::Review r = Pod{}.review();
-  const machine::FleetBook& book = r.book_of(r.fleets()[0]);
+  const machine::FleetBook& book = r.book_of(r.fleets()[design::FleetIndex(0)]);
   EXPECT_DOUBLE_EQ(figure_of(r, Layer::cluster, "booked").value, 0.5);
   EXPECT_DOUBLE_EQ(figure_of(r, Layer::cluster, "idle").value, 7.5);
   EXPECT_DOUBLE_EQ(figure_of(r, Layer::cluster, "use").value, book.used() / 8);
@@ -254,14 +256,14 @@ TEST(Figures, TasksHaveTheCoresThatTheirMemoryLeaves) {
     pod.workloads = "batch: { name: b, core_hours: 1000, tasks: 100000 }";
     design::Design d = pod.review().design();
     const review::Review plain = review::run_stages(d, machine::known());
-    const machine::Fleet& fleet = plain.fleets()[0];
+    const machine::Fleet& fleet = plain.fleets()[design::FleetIndex(0)];
     EXPECT_TRUE(fleet.node.memory && fleet.node.cores);
     std::get<design::Batch>(d.workloads[0].task).memory = *fleet.node.memory * share;
     return review::run_stages(d, machine::known()).batches[0].at_once / plain.batches[0].at_once;
   };
   EXPECT_NEAR(slots(1e-4), 1, 1e-12);
   const review::Review r = pod.review();
-  const double cores = r.fleets()[0].node.cores.value_or(0);
+  const double cores = r.fleets()[design::FleetIndex(0)].node.cores.value_or(0);
   EXPECT_NEAR(slots(0.25), 4 / cores, 1e-12);
   EXPECT_NEAR(slots(3), 1 / cores, 1e-12) << "one at the least";
 }

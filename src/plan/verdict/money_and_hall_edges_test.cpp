@@ -152,7 +152,7 @@ TEST(MoneySectionEdges, TheLargestItemBinds) {
   r.cost.owned->items[0].per_year = usd(50);
   EXPECT_EQ(cost_sections(r).at(0).limit, "power, 50 % of the year's cost");
   r.cost.rented.resize(1);
-  r.cost.rented[0].fleet = &r.fleets()[0];
+  r.cost.rented[0].fleet = &r.fleets()[design::FleetIndex(0)];
   r.cost.rented[0].per_year = usd(40);
   EXPECT_EQ(cost_sections(r).at(0).limit, "power, 50 % of the year's cost");
   r.cost.rented[0].per_year = usd(60);
@@ -188,9 +188,9 @@ TEST(MoneySectionEdges, ATierIsAnItemForEverythingThatItIsPaidFor) {
       all += i.name + " " + i.value + "; ";
     return all;
   };
-  const std::string label = r.tiers()[0].label;
+  const std::string label = r.tiers()[design::TierIndex(0)].label;
   const auto paid = [&](double amount) { return show(amount, figures::Unit::usd_per_year) + "; "; };
-  r.cost.tier_rents.push_back({.tier = r.tiers().data(), .per_year = usd(3000)});
+  r.cost.tier_rents.push_back({.tier = &r.tiers().front(), .per_year = usd(3000)});
   EXPECT_EQ(items(), "rent of tier " + label + " " + paid(3000));
   r.cost.tier_rents[0].requests_per_year = usd(200);
   r.cost.tier_rents[0].egress_per_year = usd(10);

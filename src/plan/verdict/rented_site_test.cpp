@@ -28,7 +28,8 @@ TEST(RentedSite, DrawsWhatIsOwnedThere) {
   EXPECT_EQ(v.racks, alone.sites[0].racks);
   EXPECT_NEAR(v.draw_peak.base(), alone.sites[0].draw_peak.base(), 1e-6);
   EXPECT_NEAR(v.it_mean.base(), alone.sites[0].it_mean.base(), 1e-6);
-  EXPECT_TRUE(rules::site_carries(r, r.fleets()[1], 1'000'000)) << "somebody else's power";
+  EXPECT_TRUE(rules::site_carries(r, r.fleets()[design::FleetIndex(1)], 1'000'000))
+      << "somebody else's power";
 }
 
 TEST(RentedSite, WithNothingOwnedHasNoMachines) {

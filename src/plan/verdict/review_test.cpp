@@ -79,12 +79,14 @@ TEST(tiers, rates_come_from_devices_and_stop_at_the_servers_network) {
   hot.write.reset();
   hot.server_network.reset();
   const catalog::StorageDevice& drive = *machine::known().catalog().storage_device(hot.device);
-  EXPECT_DOUBLE_EQ(stages_of(d).tiers()[0].read.base(), drive.read.base() * 16 * 24 * 0.8)
+  EXPECT_DOUBLE_EQ(stages_of(d).tiers()[design::TierIndex(0)].read.base(),
+                   drive.read.base() * 16 * 24 * 0.8)
       << "a file system delivers four fifths of it";
   hot.server_network = gbits_per_s(400);
-  EXPECT_DOUBLE_EQ(stages_of(d).tiers()[0].read.base(), 16 * 50e9);
+  EXPECT_DOUBLE_EQ(stages_of(d).tiers()[design::TierIndex(0)].read.base(), 16 * 50e9);
   hot.read = gbytes_per_s(160);
-  EXPECT_DOUBLE_EQ(stages_of(d).tiers()[0].read.base(), 160e9) << "the design has the last word";
+  EXPECT_DOUBLE_EQ(stages_of(d).tiers()[design::TierIndex(0)].read.base(), 160e9)
+      << "the design has the last word";
 }
 
 TEST(tiers, drives_of_the_nodes_are_a_tier_without_being_named) {
@@ -101,7 +103,7 @@ TEST(tiers, hold_data_sets_and_kept_checkpoints) {
   design::Design d = sample();
   const review::Review r = stages_of(d);
   // 10 TB of text; three checkpoints and one in flight of 14 B for each of 70.55e9 parameters.
-  EXPECT_NEAR(r.used[0].base(), 10e12 + 4 * 14 * 70.55e9, 0.01e12);
+  EXPECT_NEAR(r.used[design::TierIndex(0)].base(), 10e12 + 4 * 14 * 70.55e9, 0.01e12);
 }
 
 TEST(training, goodput_falls_with_what_harms_it_and_never_rises) {

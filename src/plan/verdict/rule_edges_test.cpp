@@ -73,7 +73,7 @@ TEST(RuleEdges, PartitionsOfAFleetThatIsOverBooked) {
   d.scheduler.partitions = {{.name = "p", .nodes = 100}};
   for (design::Workload& w : d.workloads) w.terms.partition = "p";
   review::Review r = review::run_stages(std::move(d), machine::known());
-  auto& bookings = r.ledger.fleets[0].bookings;
+  auto& bookings = r.ledger.fleets[design::FleetIndex(0)].bookings;
   bookings = {{.workload = &r.design().workloads[0], .nodes = 110, .needed = 110, .given = true}};
   EXPECT_EQ(rules::only_finding(r, "cluster.partition-nodes").what,
             "Partition 'p' has 100 of the 127 nodes of 'train'; its workloads hold 110.");
@@ -84,7 +84,7 @@ TEST(RuleEdges, PartitionsOfAFleetThatIsOverBooked) {
 // Half of the nodes, half of the time: a quarter of the hours.
 TEST(RuleEdges, UseAtWhichOwningBreaksEven) {
   review::Review r = review::lab_review("superpod-h100");
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 63.5, .needed = 63.5}};
   r.cost.utilisation = 0.5;
   r.cost.break_even_earliest = 0.25;
@@ -123,8 +123,7 @@ TEST(RuleEdges, LruMattersFromTheSecondEpochOn) {
       review::edited_review("av-vision", {{"storage[0].policy", "lru"},
                                           {"storage[0].capacity", "100 TB"},
                                           {"workloads[0].train.dataset.tier", "lake"}});
-  r.used[static_cast<std::size_t>(r.trains[0].feed.tier - r.machine->tiers.data())] =
-      terabytes(200);
+  r.used[r.trains[0].feed.tier->index] = terabytes(200);
   design::Train train = *r.trains[0].train;
   r.trains[0].train = &train;
   train.dataset.epochs = 1.5;
@@ -243,11 +242,11 @@ TEST(RuleEdges, AFigureIsReadToo) {
 // 123.4567 nodes to six digits; 1,234.56 TB to four.
 TEST(RuleEdges, DigitsOfBooksAndTiers) {
   review::Review r = review::lab_review("superpod-h100");
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 12.34567891, .needed = 9.87654321},
       {.workload = &r.design().workloads[2], .nodes = 3.456789123, .share = 0.5}};
   auto m = std::make_shared<machine::Machine>(*r.machine);
-  m->tiers[0].capacity = terabytes(1234.56);
+  m->tiers[design::TierIndex(0)].capacity = terabytes(1234.56);
   r.machine = m;
   for (const figures::Section& s : cluster_sections(r)) {
     if (s.name != "train fleet") continue;

@@ -261,8 +261,8 @@ TEST(SectionDigits, PausesAreOfRoceAlone) {
 TEST(SectionDigits, ServersOfATierThatAreComputed) {
   review::Review r = review::lab_review("superpod-h100");
   auto m = std::make_shared<machine::Machine>(*r.machine);
-  m->tiers[0].need = machine::TierNeed{};
-  m->tiers[0].servers = 12345.6;
+  m->tiers[design::TierIndex(0)].need = machine::TierNeed{};
+  m->tiers[design::TierIndex(0)].servers = 12345.6;
   r.machine = m;
   EXPECT_EQ(formula_in(digits_section(storage_sections(r), figures::Layer::storage, "hot tier"),
                        "watts_per_tb"),
@@ -291,7 +291,7 @@ TEST(ViewDefaults, AreThoseOfNothingKnown) {
   EXPECT_EQ(t.efficiency, 1);
   EXPECT_EQ(review::FleetPower{}.racks, 0);
   EXPECT_EQ(review::SiteView{}.racks, 0);
-  EXPECT_EQ(review::SiteView{}.budget_fleet, 0U);
+  EXPECT_EQ(review::SiteView{}.budget_fleet.value(), 0U);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(ComputeSection, ACapIsTheLimitWhereItIsLower) {
 }
 
 // A copy of the machine whose tiers may be set.
-review::Review with_tiers(void (*change)(std::vector<machine::Tier>&)) {
+review::Review with_tiers(void (*change)(machine::Tiers&)) {
   review::Review r = review::lab_review("superpod-h100");
   auto m = std::make_shared<machine::Machine>(*r.machine);
   change(m->tiers);
@@ -99,8 +99,8 @@ review::Review with_tiers(void (*change)(std::vector<machine::Tier>&)) {
 }
 
 TEST(TierSection, RatesLatencyAndRoom) {
-  review::Review r = with_tiers([](std::vector<machine::Tier>& tiers) {
-    machine::Tier& t = tiers[0];
+  review::Review r = with_tiers([](machine::Tiers& tiers) {
+    machine::Tier& t = tiers[design::TierIndex(0)];
     t.read = gbytes_per_s(150);
     t.write = gbytes_per_s(70);
     t.rate_error = 0.15;
@@ -114,7 +114,7 @@ TEST(TierSection, RatesLatencyAndRoom) {
                  .host_copy = microseconds(1),
                  .total = microseconds(180)};
   });
-  r.used[0] = terabytes(500);
+  r.used[design::TierIndex(0)] = terabytes(500);
   figures::Section s = words_section(storage_sections(r), "hot tier");
   EXPECT_EQ(s.summary, "");
   expect_words(s, "read", {150e9, 0.15, 0.15, Basis::given, ""});
@@ -132,7 +132,7 @@ TEST(TierSection, RatesLatencyAndRoom) {
   const double usd = 135 * 7.68 * 1.3 * 384 / 2000;
   expect_words(s, "usd_per_tb", {usd, 1 / 3.0, 1 / 3.0, Basis::vendor, bought});
   expect_words(s, "watts_per_tb", {27.0 * 384 / 2000, 0.25, 0.25, Basis::derived, bought});
-  r.used[0] = Bytes();
+  r.used[design::TierIndex(0)] = Bytes();
   s = words_section(storage_sections(r), "hot tier");
   EXPECT_EQ(words_figure(s, "used"), nullptr);
   EXPECT_EQ(s.limit, "");
@@ -145,13 +145,13 @@ TEST(TierSection, RatesLatencyAndRoom) {
 }
 
 TEST(TierSection, WhereNothingIsKnownNothingIsSaid) {
-  review::Review r = with_tiers([](std::vector<machine::Tier>& tiers) {
-    tiers[0].read = BytesPerSecond();
-    tiers[0].write = BytesPerSecond();
-    tiers[0].capacity = Bytes();
-    tiers[1].measured = true;
+  review::Review r = with_tiers([](machine::Tiers& tiers) {
+    tiers[design::TierIndex(0)].read = BytesPerSecond();
+    tiers[design::TierIndex(0)].write = BytesPerSecond();
+    tiers[design::TierIndex(0)].capacity = Bytes();
+    tiers[design::TierIndex(1)].measured = true;
   });
-  r.used[0] = terabytes(1);
+  r.used[design::TierIndex(0)] = terabytes(1);
   const figures::Section s = words_section(storage_sections(r), "hot tier");
   for (const char* id : {"read", "write", "capacity", "usd_per_tb", "watts_per_tb"}) {
     EXPECT_EQ(words_figure(s, id), nullptr) << id;
@@ -169,8 +169,8 @@ TEST(TierSection, ServersThatAreComputed) {
   const auto tell = [](void (*change)(machine::TierNeed&)) {
     static void (*kept)(machine::TierNeed&);
     kept = change;
-    const review::Review r = with_tiers([](std::vector<machine::Tier>& tiers) {
-      machine::Tier& t = tiers[0];
+    const review::Review r = with_tiers([](machine::Tiers& tiers) {
+      machine::Tier& t = tiers[design::TierIndex(0)];
       t.need = machine::TierNeed{};
       t.need->size.by_capacity = 41.456;
       t.need->size.by_read = 3.001;
@@ -200,7 +200,7 @@ TEST(TierSection, NinesByTheCodeThatIsSaidOrTaken) {
     return review::run_stages(std::move(d), machine::known());
   };
   const auto expect_nines = [](const review::Review& r, Basis basis, const std::string& formula) {
-    const machine::Tier& t = r.tiers()[0];
+    const machine::Tier& t = r.tiers()[design::TierIndex(0)];
     const figures::Section s = words_section(storage_sections(r), "hot tier");
     const figures::Figure* f = words_figure(s, "nines");
     ASSERT_NE(f, nullptr);

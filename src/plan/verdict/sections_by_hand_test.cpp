@@ -373,7 +373,7 @@ TEST(ClusterSection, QueuesBatchesAndBooks) {
   j.queue.stable = true;
   j.queue.mean_wait = seconds(60);
   j.clean = review::CleanView{.held = seconds(100), .ratio = 0.8};
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 100, .needed = 90, .given = true},
       {.workload = &r.design().workloads[2], .nodes = 5, .needed = 4, .share = 0.5}};
   Section s = section_named(cluster_sections(r), figures::Layer::cluster, "group");
@@ -395,7 +395,7 @@ TEST(ClusterSection, QueuesBatchesAndBooks) {
   s = section_named(cluster_sections(r), figures::Layer::cluster, "group");
   EXPECT_EQ(s.limit, "more work arrives than the fleet can do");
   EXPECT_FALSE(has_figure(s, "mean_wait"));
-  r.ledger.fleets[0].bookings[0].nodes = 130;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].nodes = 130;
   const Section over = section_named(cluster_sections(r), figures::Layer::cluster, "train fleet");
   expect_figure(over, "over_booked", 8, 8, 8, "");
 }

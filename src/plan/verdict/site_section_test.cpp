@@ -184,7 +184,7 @@ TEST(WorkEdits, LoadThatHasNoEnd) {
   review::JobsView& j = r.jobs[0];
   j.queue.load = 1.25;
   EXPECT_EQ(rules::edit_of(rules::edit_load(r, j)), "workloads[2].jobs.rate = 5 /h");
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[0]) b.nodes = 118;
   }
   EXPECT_EQ(rules::edit_of(rules::edit_load(r, j)), "workloads[2].jobs.nodes = 7");
@@ -197,7 +197,7 @@ TEST(WorkEdits, SizesThatNeverStart) {
   review::JobsView& j = r.jobs[0];
   j.largest = 64;
   EXPECT_EQ(rules::edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.sizes = [1, 40]");
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[0]) b.nodes = 117;
   }
   EXPECT_EQ(rules::edit_of(rules::edit_sizes(r, j)), "workloads[2].jobs.nodes = 8");
@@ -207,10 +207,11 @@ TEST(WorkEdits, NodesOfAWorkloadOrOfItsFleet) {
   const review::Review& r = review::lab_review("superpod-h100");
   const design::Workload& run = r.design().workloads[0];
   // Two and five beside it.
-  EXPECT_EQ(rules::edit_of(rules::edit_nodes(r, run, r.fleets()[0], 120)),
+  EXPECT_EQ(rules::edit_of(rules::edit_nodes(r, run, r.fleets()[design::FleetIndex(0)], 120)),
             "workloads[0].train.nodes = 120");
-  EXPECT_EQ(rules::edit_of(rules::edit_nodes(r, run, r.fleets()[0], 121)), "fleet[0].count = 128");
-  EXPECT_EQ(rules::nodes_asked(r, r.fleets()[0]), 127);
+  EXPECT_EQ(rules::edit_of(rules::edit_nodes(r, run, r.fleets()[design::FleetIndex(0)], 121)),
+            "fleet[0].count = 128");
+  EXPECT_EQ(rules::nodes_asked(r, r.fleets()[design::FleetIndex(0)]), 127);
 }
 
 // Six hours of 3,072 tasks on 24 nodes of 128 slots for a bound of four: a half more.

@@ -98,7 +98,7 @@ TEST(reviews, a_copy_outlives_what_it_was_made_from) {
   for (const review::ServeView& s : copy->serves) {
     EXPECT_GE(s.workload, copy->design().workloads.data());
     EXPECT_LT(s.workload, copy->design().workloads.data() + copy->design().workloads.size());
-    EXPECT_EQ(s.fleet, &copy->fleets()[copy->machine->index_of(*s.fleet)]);
+    EXPECT_EQ(s.fleet, &copy->fleets()[s.fleet->index]);
   }
 }
 
