@@ -131,13 +131,14 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
   };
   const Answer own = answer_to("superpod-h100", {});
   const Answer four = with("{ scale_up: ualink-200, scale_up_links: 4 }");
-  const catalog::Accelerator& joined = *four.review.machine->fleets[0].accelerator();
+  const catalog::Accelerator& joined =
+      *four.review.machine->fleets[design::FleetIndex(0)].accelerator();
   EXPECT_DOUBLE_EQ(joined.scaleup_per_direction->base(), 400e9);
   EXPECT_EQ(joined.scaleup_domain, 8);
   EXPECT_EQ(joined.id, "h100-sxm");
   // As many as its own 450 GB/s need.
   EXPECT_DOUBLE_EQ(with("{ scale_up: ualink-200 }")
-                       .review.machine->fleets[0]
+                       .review.machine->fleets[design::FleetIndex(0)]
                        .accelerator()
                        ->scaleup_per_direction->base(),
                    500e9);
@@ -148,7 +149,7 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
   EXPECT_GT(four.figure(Layer::training, "step_time"), step);
   // Equal rates; 1 us a crossing and 0.25.
   const auto small = [](const Answer& a) {
-    const machine::Fleet& f = a.review.machine->fleets[0];
+    const machine::Fleet& f = a.review.machine->fleets[design::FleetIndex(0)];
     const machine::Links links(wiring_of(f, a.review.networks()), machine::known().collectives);
     return links
         .time({.kind = workload::Collective::all_reduce,
@@ -176,9 +177,9 @@ TEST(answers, every_site_has_a_network_of_its_own) {
 TEST(answers, one_host_needs_no_network_between_accelerators) {
   const Answer a = answer_to("medical-imaging", {});
   ASSERT_EQ(a.review.machine->networks.size(), 3U);
-  EXPECT_TRUE(a.review.machine->networks[0].compute.topology);
-  EXPECT_FALSE(a.review.machine->networks[1].compute.topology);
-  EXPECT_TRUE(a.review.machine->networks[1].storage.topology);
+  EXPECT_TRUE(a.review.machine->networks[design::SiteIndex(0)].compute.topology);
+  EXPECT_FALSE(a.review.machine->networks[design::SiteIndex(1)].compute.topology);
+  EXPECT_TRUE(a.review.machine->networks[design::SiteIndex(1)].storage.topology);
 }
 
 // 16 nodes of training and 3 of a service were held by 17, and by 16.
@@ -268,7 +269,7 @@ TEST(answers, a_tier_of_which_only_the_kind_is_said_is_the_usual_one) {
       "  - train: { model: llama-3-8b, tokens: 1T, batch: 512, layout: { tp: 2 }, "
       "checkpoint: { every: 20 min, to: [hot], keep: { hot: 3 } }, "
       "dataset: { kind: text, size: 10 TB, tier: hot } }\n");
-  const machine::Tier& hot = a.review.tiers()[0];
+  const machine::Tier& hot = a.review.tiers()[design::TierIndex(0)];
   ASSERT_NE(hot.device, nullptr);
   EXPECT_EQ(hot.device->id, "pfs-ddn-ai400x2");
   EXPECT_DOUBLE_EQ(hot.read.base(), hot.device->read.base() * hot.devices);

@@ -313,7 +313,7 @@ std::vector<Change> pranks_on(const std::string& text) {
   const auto design = design_text::read_design(text, machine::known().catalog());
   places["{site}"] = design->places.given("site") ? "site" : "sites[0]";
   for (const design::Workload& w : design->workloads) {
-    places.emplace("{" + std::string(kind_of(w)) + "}", machine::path_of(*design, w));
+    places.emplace("{" + std::string(kind_of(w)) + "}", machine::path_of(w));
   }
   std::vector<Change> pranks;
   std::istringstream lines(read_file("tests/pranks.txt"));

@@ -344,16 +344,17 @@ TEST(hand, tiers_hold_what_the_keep_rules_say) {
   const double size = plain.trains[0].checkpoint->size.base();
   const double week = 7 * 86400;
   const double run = plain.trains[0].raw_time.base();
-  EXPECT_NEAR(plain.used[0].base(), 5e12 + 4 * size, 1e-6 * size);
-  EXPECT_NEAR(plain.used[1].base(), size * (1 + run / week), 1e-6 * size);
+  EXPECT_NEAR(plain.used[design::TierIndex(0)].base(), 5e12 + 4 * size, 1e-6 * size);
+  EXPECT_NEAR(plain.used[design::TierIndex(1)].base(), size * (1 + run / week), 1e-6 * size);
   save.milestone = days(1);
-  EXPECT_NEAR(reviewed().used[1].base(), size * (1 + run / 86400), 1e-6 * size);
+  EXPECT_NEAR(reviewed().used[design::TierIndex(1)].base(), size * (1 + run / 86400), 1e-6 * size);
   save.every = hours(1);
   d.storage[0].versioned = true;
-  EXPECT_NEAR(reviewed().used[0].base(), 5e12 + (4 + week / 3600) * size, 1e-6 * size);
+  EXPECT_NEAR(reviewed().used[design::TierIndex(0)].base(), 5e12 + (4 + week / 3600) * size,
+              1e-6 * size);
   d.storage[0].versioned = false;
   save.keep.clear();
-  EXPECT_NEAR(reviewed().used[0].base(), 5e12 + run / 3600 * size, 1e-3 * size);
+  EXPECT_NEAR(reviewed().used[design::TierIndex(0)].base(), 5e12 + run / 3600 * size, 1e-3 * size);
 }
 
 // A tier that counts no name servers has one: 960 files at 20,000 a second are 48 ms, at 80,000 12.

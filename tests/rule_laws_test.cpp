@@ -77,7 +77,8 @@ TEST(rule_laws, a_save_is_safe_before_the_next_failure) {
   // By hand: its size over the rate of the tier, the creation of its files and a commit of 2 s.
   expect_law("superpod-a100", "storage.never-safe", each("storage[0].write", rates),
              [&](const review::Review& r) {
-               const double drain = size / r.tiers()[0].write.base() + 600.0 / 20000 + 2;
+               const double drain =
+                   size / r.tiers()[design::TierIndex(0)].write.base() + 600.0 / 20000 + 2;
                EXPECT_NEAR(r.trains[0].checkpoint->drain.total.base(), drain, 0.01 * drain);
                return drain > r.trains[0].failure.mtbf.base();
              });
@@ -89,7 +90,7 @@ TEST(rule_laws, later_copies_keep_up_with_their_rhythm) {
              [](const review::Review& r) {
                const jobs::SavePlan& k = *r.trains[0].checkpoint;
                // A milestone a week; one is sent at the tier's own rate.
-               const double takes = k.size.base() / r.tiers()[1].write.base();
+               const double takes = k.size.base() / r.tiers()[design::TierIndex(1)].write.base();
                EXPECT_NEAR(k.later.at(0).takes.base(), takes, 0.02 * takes + 3);
                return k.later.at(0).takes > k.later.at(0).every;
              });
@@ -106,7 +107,7 @@ TEST(rule_laws, accelerators_starve_below_four_fifths) {
   }
   expect_law("av-vision", "storage.starving", each("storage[0].read", rates),
              [&](const review::Review& r) {
-               EXPECT_NEAR(worked(r) / r.tiers()[0].read.base(), at_five / 5e9,
+               EXPECT_NEAR(worked(r) / r.tiers()[design::TierIndex(0)].read.base(), at_five / 5e9,
                            0.02 * at_five / 5e9);
                return worked(r) < 0.8;
              });
@@ -158,7 +159,8 @@ TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
 TEST(rule_laws, the_lowest_published_level_is_asked_for) {
   const auto slower_than = [](double read, double write) {
     return [=](const review::Review& r) {
-      return r.tiers()[0].read.base() < read || r.tiers()[0].write.base() < write;
+      return r.tiers()[design::TierIndex(0)].read.base() < read ||
+             r.tiers()[design::TierIndex(0)].write.base() < write;
     };
   };
   expect_law("superpod-h200", "storage.unit-guidance",
@@ -188,7 +190,9 @@ TEST(rule_laws, events_are_written_as_fast_as_they_come) {
 TEST(rule_laws, a_tier_answers_within_what_its_name_promises) {
   expect_law("superpod-h100", "storage.latency-target",
              each("storage[0].first_byte", {"500 us", "900 us", "990 us", "1.01 ms", "2 ms"}),
-             [](const review::Review& r) { return r.tiers()[0].latency.total > milliseconds(1); });
+             [](const review::Review& r) {
+               return r.tiers()[design::TierIndex(0)].latency.total > milliseconds(1);
+             });
 }
 
 }  // namespace

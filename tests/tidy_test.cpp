@@ -124,6 +124,9 @@ TEST(Tidy, functions_are_short) { EXPECT_EQ(complaints_of(code(), check_function
 
 TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
 TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
+TEST(Tidy, no_position_is_computed_from_an_address) {
+  EXPECT_EQ(complaints_of(code(), check_positions), "");
+}
 TEST(Tidy, loops_walk_what_lives) { EXPECT_EQ(complaints_of(code(), check_range_for), ""); }
 
 TEST(Tidy, tables_are_handed_in) { EXPECT_EQ(complaints_of(code(), check_embedded), ""); }
@@ -385,6 +388,19 @@ TEST(TidyRule, a_loop_over_a_temporarys_part_is_seen) {
   for (const char* fine : {"for (const auto& n : look->nodes) {", "for (auto x : f().items) g(x);",
                            "for (int i = 0; i < f()->size(); ++i) {", "for (auto x : *held) {"}) {
     EXPECT_THAT(check_range_for({"src/plan/review/x.cpp", fine}), IsEmpty()) << fine;
+  }
+}
+
+TEST(TidyRule, a_position_computed_from_an_address_is_seen) {
+  for (const char* bad :
+       {"i = &fleet - fleets.data();", "return left[static_cast<int>(t - m.tiers.data())];",
+        "at = view.workload - r.design().workloads.data();", "n = &p - machine->tiers.data();"}) {
+    EXPECT_THAT(check_positions({"src/plan/review/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_positions({"src/plan/review/x_test.cpp", bad}), IsEmpty()) << bad;
+  }
+  for (const char* fine :
+       {"body.data = inflow->incoming.data();", "f(size - 1, into.data());", "p = v.data() + 3;"}) {
+    EXPECT_THAT(check_positions({"src/plan/review/x.cpp", fine}), IsEmpty()) << fine;
   }
 }
 

@@ -473,16 +473,24 @@ Complaints check_libm(const Source& source) {
 Complaints check_range_for(const Source& source) {
   static const std::regex kGone(R"(\bfor \([^;]* : [^;]*\w\([^;]*\)(->|\.(value|error)\(\)\)))");
   Complaints complaints;
-  const std::string code = blanked(source.text);
-  int number = 0;
-  for (const std::string_view line : split(code, '\n')) {
-    ++number;
-    if (line.size() > kLineBytesMax || line.find("for (") == std::string_view::npos) continue;
-    if (std::regex_search(line.begin(), line.end(), kGone)) {
+  each_line(blanked(source.text), [&](int number, const std::string& line) {
+    if (line.size() > kLineBytesMax || !line.contains("for (")) return;
+    if (std::regex_search(line, kGone)) {
       complaints.push_back({source.path, number, "keep what the loop walks in a variable first"});
     }
-  }
+  });
   return complaints;
+}
+
+Complaints check_positions(const Source& source) {
+  // Positions in a text, and what has yet to get an index.
+  static const std::set<std::string> kAllowed = {
+      "src/live/s3server/auth.cpp", "src/live/upkeep/store_folder.cpp",
+      "src/layers/traffic/fleet.cpp", "src/twin/twin/host_lives.cpp",
+      "src/twin/twin/service_process.cpp"};
+  static const std::regex kSubtraction(R"( - [\w.:>\[\]-]*(\(\)[\w.>-]*)*\bdata\(\))");
+  if (!is_product(source.path) || kAllowed.contains(source.path)) return {};
+  return matching(source.path, blanked(source.text), kSubtraction, "store an Index (base/index.h)");
 }
 
 Complaints check_header_opening(const Source& source) {

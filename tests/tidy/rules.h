@@ -59,6 +59,8 @@ Complaints check_embedded(const Source& source);
 // `for (x : f()->items)` and `for (x : f().value())` walk what is gone: g++ 12 ends the temporary
 // before the first step, clang 19 after the last.
 Complaints check_range_for(const Source& source);
+// No position is computed from an address, `&x - v.data()`: it is wrong for a copy of x.
+Complaints check_positions(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);

@@ -34,11 +34,16 @@ Place place_of(const Design& design, std::string_view path) {
   return {design.file, mark.line, mark.column};
 }
 
+std::optional<SiteIndex> site_index(const Design& design, std::string_view name) {
+  for (std::size_t i = 0; i < design.sites.size(); ++i) {
+    if (name.empty() || design.sites[i].name == name) return SiteIndex(i);
+  }
+  return std::nullopt;
+}
+
 const Site* find_site(const Design& design, std::string_view name) {
-  const std::vector<Site>& all = design.sites;
-  if (name.empty()) return all.empty() ? nullptr : &all.front();
-  const auto at = std::ranges::find(all, name, &Site::name);
-  return at == all.end() ? nullptr : &*at;
+  const auto at = site_index(design, name);
+  return at ? &design.sites[at->value()] : nullptr;
 }
 
 Seconds length_of(ReservationPeriod period) {
@@ -84,6 +89,12 @@ const catalog::ModelShape* find_model(const Design& design, const catalog::Catal
 const char* kind_of(const Workload& w) {
   static constexpr const char* kKinds[] = {"train", "serve", "jobs", "batch"};
   return kKinds[w.task.index()];
+}
+
+void number_workloads(Design& design) {
+  for (std::size_t i = 0; i < design.workloads.size(); ++i) {
+    design.workloads[i].index = WorkloadIndex(i);
+  }
 }
 
 std::string label_of(const Design& design, const Workload& workload) {

@@ -19,6 +19,7 @@
 #include "core/catalog/site_hours.h"
 #include "model/design/economics.h"
 #include "model/design/fleet.h"
+#include "model/design/indices.h"
 #include "model/design/networks.h"
 #include "model/design/pipeline.h"
 #include "model/design/place_map.h"
@@ -72,7 +73,8 @@ struct Design {
 // The place of "fleet[0].count" for a Diagnostic; of what is around it where it is a default.
 Place place_of(const Design& design, std::string_view path);
 
-// By name; the first one where the name is empty; nullptr where there is none.
+// By name; the first one where the name is empty; nothing where there is none.
+std::optional<SiteIndex> site_index(const Design& design, std::string_view name);
 const Site* find_site(const Design& design, std::string_view name);
 // Those that were read for it; nullptr where it names none.
 const catalog::SiteHours* find_hours(const Design& design, const Site& site);
@@ -81,6 +83,8 @@ const StorageTier* find_tier(const Design& design, std::string_view label);
 // Catalog id, alias, or path of a config.json that was read.
 const catalog::ModelShape* find_model(const Design& design, const catalog::Catalog& catalog,
                                       std::string_view model);
+// Tells every workload its position. A design that was read is numbered, and so is a machine's.
+void number_workloads(Design& design);
 // "train", or "serve-2" for the second one without a name of its own.
 std::string label_of(const Design& design, const Workload& workload);
 

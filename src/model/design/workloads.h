@@ -12,6 +12,7 @@
 #include "core/base/quantity.h"
 #include "core/catalog/vocabulary.h"
 #include "model/design/fleet.h"
+#include "model/design/indices.h"
 #include "model/design/tiers.h"
 
 namespace orrery::design {
@@ -371,8 +372,10 @@ using Task = std::variant<Train, Serve, Jobs, Batch>;
 struct Workload {
   Terms terms;
   Task task;
+  WorkloadIndex index;  // its position in the design; design::number_workloads sets it
 
-  bool operator==(const Workload&) const = default;
+  // What the two say; where they stand does not count.
+  bool operator==(const Workload& o) const { return terms == o.terms && task == o.task; }
 };
 
 const char* kind_of(const Workload& w);  // "train", "serve", "jobs", "batch"

@@ -163,6 +163,7 @@ Result<design::Design> read_design(std::string_view text, const catalog::Catalog
   SectionReader reader(context, *root, "", "the design");
   design::visit_fields(reader, design);
   reader.finish();
+  number_workloads(design);
   check_format(design, values);
   check_names(design, values, options.read_file);
   sort_by_place(faults);

@@ -47,7 +47,7 @@ BatchJob batch_job(const machine::Machine& m, const design::Workload& w) {
   BatchJob job{.workload = &w,
                .batch = &batch,
                .label = label_of(m.design(), w),
-               .path = machine::path_of(m.design(), w),
+               .path = machine::path_of(w),
                .fleet = fleet_of(m.fleets, w)};
   job.on_cores = batch.core_hours.has_value();
   job.tier = batch.dataset.tier.empty() ? nullptr : find_tier(m.tiers, batch.dataset.tier);

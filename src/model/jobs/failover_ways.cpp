@@ -4,8 +4,7 @@
 
 namespace orrery::jobs {
 
-const machine::Fleet* fleet_of_zone(const std::vector<machine::Fleet>& fleets,
-                                    const design::Zone& zone) {
+const machine::Fleet* fleet_of_zone(const machine::Fleets& fleets, const design::Zone& zone) {
   if (!zone.fleet.empty()) return find_fleet(fleets, zone.fleet);
   for (const machine::Fleet& f : fleets) {
     if (f.site && f.site->name == zone.site) return &f;

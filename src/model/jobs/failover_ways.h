@@ -9,8 +9,7 @@
 namespace orrery::jobs {
 
 // Returns nullptr if nothing stands in the zone.
-const machine::Fleet* fleet_of_zone(const std::vector<machine::Fleet>& fleets,
-                                    const design::Zone& zone);
+const machine::Fleet* fleet_of_zone(const machine::Fleets& fleets, const design::Zone& zone);
 
 struct FailoverWay {
   std::size_t zone = 0;  // of the same service

@@ -113,13 +113,11 @@ int stage_of(std::span<const PipelineStage> stages, const design::Workload& work
   return found == stages.end() ? -1 : static_cast<int>(found - stages.begin());
 }
 
-std::vector<TierLeft> tiers_left(const machine::Machine& m, std::span<const PipelineStage> stages,
-                                 std::span<const TrainJob* const> runs) {
-  std::vector<TierLeft> left;
+TiersLeft tiers_left(const machine::Machine& m, std::span<const PipelineStage> stages,
+                     std::span<const TrainJob* const> runs) {
+  TiersLeft left;
   for (const machine::Tier& t : m.tiers) left.push_back({t.read, t.write});
-  const auto of = [&](const machine::Tier* t) -> TierLeft& {
-    return left[static_cast<std::size_t>(t - m.tiers.data())];
-  };
+  const auto of = [&left](const machine::Tier* t) -> TierLeft& { return left[t->index]; };
   for (const TrainJob* job : runs) {
     if (!job->feasible() || stage_of(stages, *job->workload) >= 0) continue;
     const FeedPlan& feed = job->feed;
@@ -133,27 +131,23 @@ std::vector<TierLeft> tiers_left(const machine::Machine& m, std::span<const Pipe
       if (copy.every > Seconds(0)) of(copy.tier).write -= save.size / copy.every;
     }
   }
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    left[i].read = max(left[i].read, m.tiers[i].read * kCopyFloor);
-    left[i].write = max(left[i].write, m.tiers[i].write * kCopyFloor);
+  for (const machine::Tier& t : m.tiers) {
+    left[t.index].read = max(left[t.index].read, t.read * kCopyFloor);
+    left[t.index].write = max(left[t.index].write, t.write * kCopyFloor);
   }
   return left;
 }
 
-Seconds move_time(const PipelineStage& s, const machine::Machine& m,
-                  std::span<const TierLeft> left) {
+Seconds move_time(const PipelineStage& s, const TiersLeft& left) {
   if (s.to == nullptr) return {};
-  const auto of = [&](const machine::Tier* t) {
-    return left[static_cast<std::size_t>(t - m.tiers.data())];
-  };
   BytesPerSecond rate = s.way;
   Seconds wait = s.to->first_byte;
   const auto held = [&rate](BytesPerSecond most) {
     if (most > BytesPerSecond(0)) rate = min(rate, most);
   };
-  held(of(s.to).write);
+  held(left[s.to->index].write);
   if (s.from != nullptr) {
-    held(of(s.from).read);
+    held(left[s.from->index].read);
     wait += s.from->first_byte + mount_time(*s.from);
   }
   return wait + s.out / rate;

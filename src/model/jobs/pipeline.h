@@ -45,13 +45,12 @@ struct TierLeft {
 std::vector<PipelineStage> pipeline_of(const machine::Machine& machine);
 // The number of the stage that a workload is; -1: none.
 int stage_of(std::span<const PipelineStage> stages, const design::Workload& workload);
+using TiersLeft = IndexedVector<design::TierIndex, TierLeft>;
 // By tier of the machine, beside runs that are no stages.
-std::vector<TierLeft> tiers_left(const machine::Machine& machine,
-                                 std::span<const PipelineStage> stages,
-                                 std::span<const TrainJob* const> runs);
+TiersLeft tiers_left(const machine::Machine& machine, std::span<const PipelineStage> stages,
+                     std::span<const TrainJob* const> runs);
 // Until its last byte is there, alone. `left` are the machine's tiers'.
-Seconds move_time(const PipelineStage& stage, const machine::Machine& machine,
-                  std::span<const TierLeft> left);
+Seconds move_time(const PipelineStage& stage, const TiersLeft& left);
 // What the stage's target holds in the end.
 Bytes kept_by(const PipelineStage& stage, const design::Pipeline& pipeline);
 

@@ -12,7 +12,7 @@ QueuedJob head_of(const machine::Machine& m, const design::Workload& w) {
   return {.workload = &w,
           .jobs = &jobs,
           .label = label_of(m.design(), w),
-          .path = machine::path_of(m.design(), w),
+          .path = machine::path_of(w),
           .fleet = fleet_of(m.fleets, w),
           .infeasible = {},
           .from_trace = !jobs.trace.empty(),

@@ -143,8 +143,9 @@ TEST(ServeAdapters, prefix_is_shared_within_one_adapter_only) {
     const machine::Machine m = build_machine(d.value(), machine::known());
     const auto& serve = std::get<design::Serve>(d->workloads[0].task);
     serving::RequestShape r = request_of(m, serve);
-    const ServingQuery q = serving_query(
-        machine::known(), serve, *machine::known().catalog().model("llama-3-8b"), m.fleets[0], r);
+    const ServingQuery q =
+        serving_query(machine::known(), serve, *machine::known().catalog().model("llama-3-8b"),
+                      m.fleets[design::FleetIndex(0)], r);
     const serving::Replica replica = replica_of(machine::known(), q).value();
     const machine::Costs costs = serving_costs(machine::known(), q);
     settle_prefixes(r, serve, replica, serving_source(costs), {.ttft_p99 = seconds(1)});

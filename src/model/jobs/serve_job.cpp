@@ -275,7 +275,7 @@ std::vector<ServeJob> serve_jobs(const machine::Machine& m, const design::Worklo
   const design::Design& design = m.design();
   const auto& serve = std::get<design::Serve>(w.task);
   ServeJob whole{.workload = &w, .serve = &serve, .label = label_of(design, w)};
-  whole.path = machine::path_of(design, w);
+  whole.path = machine::path_of(w);
   whole.model = serve.model.empty() ? nullptr : find_model(design, m.catalog(), serve.model);
   std::vector<ServeJob> jobs(std::max<std::size_t>(1, serve.zones.size()), whole);
   for (std::size_t z = 0; z < serve.zones.size(); ++z) {
@@ -293,7 +293,7 @@ ServeJob taken_over(const ServeJob& earlier, const machine::Machine& m, const de
   ServeJob job = earlier;
   job.workload = &w;
   job.serve = &std::get<design::Serve>(w.task);
-  job.path = machine::path_of(m.design(), w);
+  job.path = machine::path_of(w);
   job.model =
       job.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), job.serve->model);
   job.fleet = job.serve->zones.empty() ? fleet_of(m.fleets, w)

@@ -36,7 +36,7 @@ TrainJob name_job(const machine::Machine& m, const design::Workload& workload) {
   TrainJob job{.workload = &workload,
                .train = &std::get<design::Train>(workload.task),
                .label = label_of(m.design(), workload)};
-  job.path = machine::path_of(m.design(), workload);
+  job.path = machine::path_of(workload);
   job.fleet = fleet_of(m.fleets, workload);
   const std::string& model = job.train->model;
   job.model = model.empty() ? nullptr : find_model(m.design(), m.catalog(), model);
@@ -52,7 +52,7 @@ void fill_costs(TrainJob& job, const machine::Machine& m, const machine::Ledger*
   job.units = units_of_run(job);
   const double rate = job.raw_rate();
   job.raw_time = rate > 0 ? Seconds(job.units / rate) : Seconds(0);
-  fill_failure(job, m, (ledger ? *ledger : m.ledger).fleets[m.index_of(*job.fleet)]);
+  fill_failure(job, m, (ledger ? *ledger : m.ledger).fleets[job.fleet->index]);
   fill_checkpoint(job, m);
   job.contended = contention_of(job, m);
 }

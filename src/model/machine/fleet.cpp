@@ -43,12 +43,15 @@ std::vector<FleetSlice> cut_of(const design::Fleet& fleet, const catalog::Accele
 
 }  // namespace
 
-std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Catalog& catalog) {
-  std::vector<Fleet> views;
+Fleets build_fleets(const design::Design& design, const catalog::Catalog& catalog) {
+  Fleets views;
   for (std::size_t i = 0; i < design.fleet.size(); ++i) {
     const design::Fleet& fleet = design.fleet[i];
-    Fleet v{.fleet = &fleet, .path = fmt::format("fleet[{}]", i)};
-    v.site = find_site(design, fleet.site);
+    Fleet v{.index = design::FleetIndex(i), .fleet = &fleet, .path = fmt::format("fleet[{}]", i)};
+    if (const auto site = site_index(design, fleet.site)) {
+      v.site = &design.sites[site->value()];
+      v.site_index = *site;
+    }
     v.region = v.site ? catalog.region(v.site->region) : nullptr;
     v.node = resolve_node(fleet, catalog);
     const catalog::Node& part = v.node.part;
@@ -70,20 +73,19 @@ std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Cat
 
 int Fleet::hosts_per_node() const { return std::max(1, hosts / std::max(1, fleet->count)); }
 
-const Fleet* find_fleet(const std::vector<Fleet>& fleets, const std::string& name) {
+const Fleet* find_fleet(const Fleets& fleets, const std::string& name) {
   for (const Fleet& v : fleets) {
     if (name.empty() || v.fleet->name == name) return &v;
   }
   return nullptr;
 }
 
-const Fleet* fleet_of(const std::vector<Fleet>& fleets, const design::Workload& workload) {
+const Fleet* fleet_of(const Fleets& fleets, const design::Workload& workload) {
   return find_fleet(fleets, workload.terms.fleet);
 }
 
-std::string path_of(const design::Design& design, const design::Workload& workload) {
-  const auto index = &workload - design.workloads.data();
-  return fmt::format("workloads[{}].{}", index, kind_of(workload));
+std::string path_of(const design::Workload& workload) {
+  return fmt::format("workloads[{}].{}", workload.index.value(), kind_of(workload));
 }
 
 }  // namespace orrery::machine

@@ -7,6 +7,7 @@
 
 #include "core/catalog/catalog.h"
 #include "model/design/design.h"
+#include "model/design/indices.h"
 
 namespace orrery::machine {
 
@@ -20,8 +21,10 @@ struct FleetSlice {
 inline constexpr std::string_view kHostDevice = "cpu";
 
 struct Fleet {
+  design::FleetIndex index;
   const design::Fleet* fleet = nullptr;
   const design::Site* site = nullptr;
+  design::SiteIndex site_index;
   const catalog::GridRegion* region = nullptr;  // of the site; nullptr where the catalog has none
   design::FleetNode node;
   std::string path;      // "fleet[0]"
@@ -47,12 +50,14 @@ struct Fleet {
   const catalog::Accelerator* accelerator() const { return node.accelerator; }
 };
 
-std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Catalog& catalog);
-// The fleet a workload runs on: by name, or the first.
-const Fleet* find_fleet(const std::vector<Fleet>& fleets, const std::string& name);
-const Fleet* fleet_of(const std::vector<Fleet>& fleets, const design::Workload& workload);
+using Fleets = IndexedVector<design::FleetIndex, Fleet>;
 
-// "workloads[1].serve": where a field of it stands in the file.
-std::string path_of(const design::Design& design, const design::Workload& workload);
+Fleets build_fleets(const design::Design& design, const catalog::Catalog& catalog);
+// The fleet a workload runs on: by name, or the first.
+const Fleet* find_fleet(const Fleets& fleets, const std::string& name);
+const Fleet* fleet_of(const Fleets& fleets, const design::Workload& workload);
+
+// "workloads[1].serve": where the file has it. The workload is one of a numbered design.
+std::string path_of(const design::Workload& workload);
 
 }  // namespace orrery::machine

@@ -68,7 +68,7 @@ const Booking* FleetBook::largest_given() const {
   return largest;
 }
 
-Ledger open_ledger(const design::Design& design, const std::vector<Fleet>& fleets) {
+Ledger open_ledger(const design::Design& design, const Fleets& fleets) {
   Ledger ledger;
   for (const Fleet& f : fleets) ledger.fleets.push_back({.count = f.fleet->count, .bookings = {}});
   for (const design::Workload& w : design.workloads) {
@@ -77,7 +77,7 @@ Ledger open_ledger(const design::Design& design, const std::vector<Fleet>& fleet
     const Fleet* fleet = fleet_of(fleets, w);
     if (in_zones || !w.terms.nodes || fleet == nullptr) continue;
     const double nodes = *w.terms.nodes;
-    ledger.fleets[static_cast<std::size_t>(fleet - fleets.data())].bookings.push_back(
+    ledger.fleets[fleet->index].bookings.push_back(
         {.workload = &w, .nodes = nodes, .needed = nodes, .given = true});
   }
   return ledger;

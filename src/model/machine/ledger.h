@@ -50,10 +50,10 @@ struct FleetBook {
 };
 
 struct Ledger {
-  std::vector<FleetBook> fleets;  // one a fleet of the machine
+  IndexedVector<design::FleetIndex, FleetBook> fleets;
 };
 
-Ledger open_ledger(const design::Design& design, const std::vector<Fleet>& fleets);
+Ledger open_ledger(const design::Design& design, const Fleets& fleets);
 
 // Adds a booking, or tells one that was given by number what it needs and for how long.
 void book(FleetBook& fleet, const Booking& booking);

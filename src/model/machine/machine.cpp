@@ -8,15 +8,8 @@
 
 namespace orrery::machine {
 
-std::size_t Machine::index_of(const Fleet& fleet) const {
-  return static_cast<std::size_t>(&fleet - fleets.data());
-}
-
 const Networks& Machine::networks_of(const Fleet& fleet) const {
-  for (const Networks& n : networks) {
-    if (n.site == fleet.site) return n;
-  }
-  return networks.front();
+  return networks[fleet.site_index];
 }
 
 const Networks& Machine::main_networks() const {
@@ -43,12 +36,11 @@ namespace {
 // None where nothing is known of its nodes' power or of the cooling.
 std::optional<facility::RackFit> rack_of(const Machine& m, const Fleet& f) {
   const auto power = facility::node_power_of(f.node.part, f.accelerator());
-  const auto site = std::ranges::find(m.sites, f.site, &Site::site);
-  if (!power || site == m.sites.end() || site->cooling == nullptr) return std::nullopt;
+  if (!power || f.site == nullptr || m.sites[f.site_index].cooling == nullptr) return std::nullopt;
   return facility::fit_rack({.node_power = power->nameplate,
                              .node_units = static_cast<double>(f.node.part.rack_units.value_or(0)),
                              .rack_limit = f.site->rack.value_or(Watts(0))},
-                            *site->cooling);
+                            *m.sites[f.site_index].cooling);
 }
 
 int hosts_per_rack(const Fleet& f, const std::optional<facility::RackFit>& fit) {
@@ -89,6 +81,7 @@ void size_tiers(Machine& m, const std::vector<TierAsk>& asks) {
 }
 
 Machine lay_out(design::Design design, const Models& models) {
+  number_workloads(design);
   Machine m{.wanted = std::make_shared<const design::Design>(std::move(design)), .knows = &models};
   const design::Design& d = m.design();
   m.sites = build_sites(d, m.catalog());

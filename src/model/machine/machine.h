@@ -26,20 +26,18 @@ namespace orrery::machine {
 struct Machine {
   std::shared_ptr<const design::Design> wanted;
   const Models* knows = nullptr;
-  std::vector<Site> sites;  // in the design's order, as fleets and tiers
-  std::vector<Fleet> fleets;
-  std::vector<Networks> networks;  // one a site
-  std::vector<Tier> tiers;
-  std::vector<FailureSource> failures;  // of a host, one a fleet
+  Sites sites;  // in the design's order, as fleets and tiers
+  Fleets fleets;
+  IndexedVector<design::SiteIndex, Networks> networks;
+  Tiers tiers;
+  IndexedVector<design::FleetIndex, FailureSource> failures;  // of a host
   Ledger ledger;
 
   const design::Design& design() const { return *wanted; }
   const Models& models() const { return *knows; }
   const catalog::Catalog& catalog() const { return knows->catalog(); }
-  // `fleet` is one of this machine's.
-  std::size_t index_of(const Fleet& fleet) const;
-  const FailureSource& failures_of(const Fleet& fleet) const { return failures[index_of(fleet)]; }
-  const FleetBook& book_of(const Fleet& fleet) const { return ledger.fleets[index_of(fleet)]; }
+  const FailureSource& failures_of(const Fleet& fleet) const { return failures[fleet.index]; }
+  const FleetBook& book_of(const Fleet& fleet) const { return ledger.fleets[fleet.index]; }
   // Of the site where a fleet stands; of the first that has machines of its own.
   const Networks& networks_of(const Fleet& fleet) const;
   const Networks& main_networks() const;

@@ -27,8 +27,8 @@ constexpr double kMostBreakout = 8;
 struct Standing {
   const design::Design& design;
   const catalog::Catalog& catalog;
-  const std::vector<Fleet>& fleets;
-  const std::vector<Tier>& tiers;
+  const Fleets& fleets;
+  const Tiers& tiers;
 };
 
 struct Endpoints {
@@ -70,7 +70,7 @@ BytesPerSecond port_rate_of(const design::Network& wanted, const catalog::Nic* n
 }
 
 Endpoints compute_endpoints(const design::Network& wanted, const catalog::Nic* nic,
-                            const std::vector<Fleet>& fleets, const design::Site* site) {
+                            const Fleets& fleets, const design::Site* site) {
   Endpoints e;
   for (const Fleet& f : fleets) {
     if (!stands_in(f, site) || f.node.part.compute_nics == 0) continue;
@@ -81,7 +81,7 @@ Endpoints compute_endpoints(const design::Network& wanted, const catalog::Nic* n
   return e;
 }
 
-Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fleet>& fleets,
+Endpoints service_endpoints(const design::Network& wanted, const Fleets& fleets,
                             const design::Site* site, int default_ports,
                             BytesPerSecond default_rate) {
   Endpoints e;
@@ -245,14 +245,16 @@ Networks networks_in(const design::Networks& f, const Standing& all, const desig
 
 }  // namespace
 
-std::vector<Networks> build_networks(const design::Design& design, const design::Networks& wanted,
-                                     const catalog::Catalog& catalog,
-                                     const std::vector<Fleet>& fleets,
-                                     const std::vector<Tier>& tiers) {
+IndexedVector<design::SiteIndex, Networks> build_networks(const design::Design& design,
+                                                          const design::Networks& wanted,
+                                                          const catalog::Catalog& catalog,
+                                                          const Fleets& fleets,
+                                                          const Tiers& tiers) {
   const Standing everything{design, catalog, fleets, tiers};
-  std::vector<Networks> all;
+  IndexedVector<design::SiteIndex, Networks> all;
   for (const design::Site& site : design.sites) {
-    all.push_back(networks_in(wanted, everything, &site));
+    const design::SiteIndex at = all.push_back(networks_in(wanted, everything, &site));
+    all[at].site_index = at;
   }
   if (all.empty()) all.push_back(networks_in(wanted, everything, nullptr));
   return all;

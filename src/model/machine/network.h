@@ -47,6 +47,7 @@ struct Network {
 
 struct Networks {
   const design::Site* site = nullptr;
+  design::SiteIndex site_index;
   Network compute;
   Network storage;
   Network management;
@@ -54,10 +55,10 @@ struct Networks {
 
 // One a site of the design, in their order; fleets and tiers stand in these sites. `wanted` are the
 // design's networks or others in their stead, and must outlive the result.
-std::vector<Networks> build_networks(const design::Design& design, const design::Networks& wanted,
-                                     const catalog::Catalog& catalog,
-                                     const std::vector<Fleet>& fleets,
-                                     const std::vector<Tier>& tiers);
+IndexedVector<design::SiteIndex, Networks> build_networks(const design::Design& design,
+                                                          const design::Networks& wanted,
+                                                          const catalog::Catalog& catalog,
+                                                          const Fleets& fleets, const Tiers& tiers);
 // Ports of one of a fleet's hosts on a network as wanted.
 int compute_ports(const design::Network& wanted, const Fleet& fleet);
 // Hosts of a fleet under one leaf switch, where NIC i of each is on leaf i of a set; all of them

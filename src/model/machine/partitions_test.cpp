@@ -35,8 +35,8 @@ TEST(Partitions, partitions_with_nodes_do_not_overlap) {
                             {.name = "c", .fleet = "racks", .nodes = 2}};
   const auto fleets = build_fleets(d, known().catalog());
   ASSERT_EQ(fleets.size(), 3U);
-  EXPECT_TRUE(partitions_of(d, fleets, fleets[0]).empty());
-  const auto racks = partitions_of(d, fleets, fleets[1]);
+  EXPECT_TRUE(partitions_of(d, fleets, fleets[design::FleetIndex(0)]).empty());
+  const auto racks = partitions_of(d, fleets, fleets[design::FleetIndex(1)]);
   ASSERT_EQ(racks.size(), 3U);
   EXPECT_EQ(racks[0].partition->name, "a");  // Slurm's first fleet, since it names none
   EXPECT_EQ(racks[0].first, 0);
@@ -45,7 +45,7 @@ TEST(Partitions, partitions_with_nodes_do_not_overlap) {
   EXPECT_EQ(racks[1].hosts, 72);
   EXPECT_EQ(racks[2].first, 18);
   EXPECT_EQ(racks[2].hosts, 36);
-  const auto hosts = partitions_of(d, fleets, fleets[2]);
+  const auto hosts = partitions_of(d, fleets, fleets[design::FleetIndex(2)]);
   ASSERT_EQ(hosts.size(), 1U);
   EXPECT_EQ(hosts[0].first, 0);
   EXPECT_EQ(hosts[0].hosts, 3);

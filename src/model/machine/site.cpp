@@ -13,11 +13,12 @@ std::string path_of_site(const design::Design& design, std::size_t i) {
 
 }  // namespace
 
-std::vector<Site> build_sites(const design::Design& design, const catalog::Catalog& catalog) {
-  std::vector<Site> sites;
+Sites build_sites(const design::Design& design, const catalog::Catalog& catalog) {
+  Sites sites;
   for (std::size_t i = 0; i < design.sites.size(); ++i) {
     const design::Site& s = design.sites[i];
-    sites.push_back({.site = &s,
+    sites.push_back({.index = design::SiteIndex(i),
+                     .site = &s,
                      .path = path_of_site(design, i),
                      .region = catalog.region(s.region),
                      .cooling = catalog.cooling(s.cooling),

@@ -6,10 +6,12 @@
 
 #include "core/catalog/catalog.h"
 #include "model/design/design.h"
+#include "model/design/indices.h"
 
 namespace orrery::machine {
 
 struct Site {
+  design::SiteIndex index;
   const design::Site* site = nullptr;
   std::string path;                                 // "site" or "sites[0]", as the file has it
   const catalog::GridRegion* region = nullptr;      // nullptr where the catalog has none
@@ -17,6 +19,8 @@ struct Site {
   const catalog::SiteHours* hours = nullptr;        // nullptr where the design names none
 };
 
-std::vector<Site> build_sites(const design::Design& design, const catalog::Catalog& catalog);
+using Sites = IndexedVector<design::SiteIndex, Site>;
+
+Sites build_sites(const design::Design& design, const catalog::Catalog& catalog);
 
 }  // namespace orrery::machine

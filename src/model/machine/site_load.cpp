@@ -47,7 +47,7 @@ facility::CoolingPlant cooling_plant(const design::Site& site, Watts heat) {
   return plant;
 }
 
-SiteLoad load_of(const Machine& m, std::size_t index) {
+SiteLoad load_of(const Machine& m, design::SiteIndex index) {
   SiteLoad load{.site = &m.sites[index]};
   const design::Site* site = load.site->site;
   load.climate = !site->climate.empty() ? site->climate
@@ -73,12 +73,11 @@ std::optional<CleanWork> clean_work(const Machine& m, const design::Workload& w)
   const design::CleanHours* rule = rule_of(w);
   const Fleet* fleet = fleet_of(m.fleets, w);
   if (rule == nullptr || fleet == nullptr) return std::nullopt;
-  const auto site = std::ranges::find(m.sites, fleet->site, &Site::site);
-  if (site == m.sites.end() || site->hours == nullptr || site->hours->carbon.empty()) {
-    return std::nullopt;
-  }
+  if (fleet->site == nullptr) return std::nullopt;
+  const catalog::SiteHours* hours = m.sites[fleet->site_index].hours;
+  if (hours == nullptr || hours->carbon.empty()) return std::nullopt;
   return CleanWork{.rule = {.below = rule->below, .wait = rule->wait},
-                   .grid = facility::HourCurve(site->hours->carbon)};
+                   .grid = facility::HourCurve(hours->carbon)};
 }
 
 }  // namespace orrery::machine

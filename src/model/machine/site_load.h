@@ -2,7 +2,6 @@
 // all day, and what chain and cooling are sized for; and work that waits for its clean hours.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 
 #include "layers/facility/clean_hours.h"
@@ -23,7 +22,7 @@ struct SiteLoad {
   facility::SitePowerRequest request(Watts it_mean) const;
 };
 
-SiteLoad load_of(const Machine& machine, std::size_t site);
+SiteLoad load_of(const Machine& machine, design::SiteIndex site);
 
 using figures::assumptions::kGridSpread;
 using figures::assumptions::kMeanPowerSpread;

@@ -133,7 +133,7 @@ void fill_rates(Tier& v) {
   v.rate_error = v.rates_given ? kErrorGivenRates : kErrorDeviceRates;
 }
 
-void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::Catalog& catalog) {
+void fill_node_drives(Tier& v, const Fleets& fleets, const catalog::Catalog& catalog) {
   v.per_node = true;
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
@@ -149,8 +149,7 @@ void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::
 }
 
 // The drives of the nodes, where no entry of the design is about them.
-std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
-                                      const std::vector<Fleet>& fleets,
+std::optional<Tier> implied_node_tier(const Tiers& views, const Fleets& fleets,
                                       const catalog::Catalog& catalog) {
   for (const Tier& v : views) {
     if (v.tier->tier == design::Tier::node_nvme) return std::nullopt;
@@ -158,7 +157,10 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
   auto entry = std::make_shared<design::StorageTier>();
   entry->tier = design::Tier::node_nvme;
   entry->kind = design::TierKind::local_nvme;
-  Tier v{.tier = entry.get(), .implied = entry, .path = "fleet[0]"};
+  Tier v{.index = design::TierIndex(views.size()),
+         .tier = entry.get(),
+         .implied = entry,
+         .path = "fleet[0]"};
   v.label = std::string(entry->label());
   fill_latency(v);
   fill_node_drives(v, fleets, catalog);
@@ -185,12 +187,15 @@ const char* usual_device(design::TierKind kind) {
 
 }  // namespace
 
-std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
-                              const std::vector<Fleet>& fleets, const std::vector<TierAsk>& asks) {
-  std::vector<Tier> views;
+Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
+                  const Fleets& fleets, const std::vector<TierAsk>& asks) {
+  Tiers views;
   for (std::size_t i = 0; i < design.storage.size(); ++i) {
     const design::StorageTier& t = design.storage[i];
-    Tier v{.tier = &t, .path = fmt::format("storage[{}]", i), .label = std::string(t.label())};
+    Tier v{.index = design::TierIndex(i),
+           .tier = &t,
+           .path = fmt::format("storage[{}]", i),
+           .label = std::string(t.label())};
     v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
     // Nothing is said of how fast it is: as fast as what is bought for its kind.
     const bool in_nodes = t.tier == design::Tier::node_nvme;
@@ -214,11 +219,11 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
   return views;
 }
 
-void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured) {
+void lay_over(Tiers& tiers, const std::vector<TierMeasurement>& measured) {
   for (const TierMeasurement& m : measured) {
     const Tier* found = find_tier(tiers, m.tier);
     if (found == nullptr) continue;
-    Tier& v = tiers[static_cast<std::size_t>(found - tiers.data())];
+    Tier& v = tiers[found->index];
     v.read = m.read.value_or(v.read);
     v.write = m.write.value_or(v.write);
     v.creates = m.creates.value_or(v.creates);
@@ -261,7 +266,7 @@ Seconds mount_time(const Tier& tier) {
   return latency && *latency >= kFetchedMedia ? *latency : Seconds(0);
 }
 
-const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) {
+const Tier* find_tier(const Tiers& tiers, const std::string& label) {
   for (const Tier& v : tiers) {
     if (v.label == label) return &v;
   }

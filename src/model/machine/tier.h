@@ -35,6 +35,7 @@ struct TierNeed {
 };
 
 struct Tier {
+  design::TierIndex index;
   const design::StorageTier* tier = nullptr;
   // Drives that come with the nodes are a tier even where the design does not list them; their
   // entry is made here and owned here.
@@ -80,10 +81,11 @@ struct TierMeasurement {
   std::string source;
 };
 
+using Tiers = IndexedVector<design::TierIndex, Tier>;
+
 // `asks` is what workloads want of the tiers whose servers the design leaves open.
-std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
-                              const std::vector<Fleet>& fleets,
-                              const std::vector<TierAsk>& asks = {});
+Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
+                  const Fleets& fleets, const std::vector<TierAsk>& asks = {});
 // The design leaves open how many servers it has, and something is built.
 bool is_automatic(const Tier& tier);
 // How its data is protected, shaped and served, for sizes, rates and durability.
@@ -93,12 +95,12 @@ storage::TierOptions options_of(const Tier& tier);
 std::optional<storage::Durability> durability_of(const Tier& tier, const catalog::Catalog& catalog,
                                                  double failures = 1);
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
-void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
+void lay_over(Tiers& tiers, const std::vector<TierMeasurement>& measured);
 // What a tier of this name is built to stay under.
 Seconds latency_target(design::Tier tier);
 // Until media that are fetched before they are read are there: tapes. Zero for drives.
 Seconds mount_time(const Tier& tier);
-const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
+const Tier* find_tier(const Tiers& tiers, const std::string& label);
 // Whether the fleet's nodes have it: false for a tier of drives in the nodes where theirs have
 // none.
 bool stands_in(const Tier& tier, const Fleet& fleet);

@@ -14,7 +14,7 @@ namespace {
 
 // Where a node hangs: its scalable unit (leaf switches it shares with others) and the pod of that.
 struct Seat {
-  int site = 0;
+  design::SiteIndex site;
   int unit = 0;
   int pod = 0;
 
@@ -28,8 +28,9 @@ bool is_wanted(const review::Review& review, const machine::Fleet& view, HostsOf
   return is_slurms(review.design(), *view.fleet) == (which == HostsOf::slurm);
 }
 
-Result<std::vector<HostFleet>> fleets_of(const review::Review& review, HostsOf which) {
-  std::vector<HostFleet> out;
+Result<IndexedVector<HostFleetIndex, HostFleet>> fleets_of(const review::Review& review,
+                                                           HostsOf which) {
+  IndexedVector<HostFleetIndex, HostFleet> out;
   Diagnostics faults;
   for (const machine::Fleet& view : review.fleets()) {
     if (!is_wanted(review, view, which)) continue;
@@ -37,7 +38,7 @@ Result<std::vector<HostFleet>> fleets_of(const review::Review& review, HostsOf w
         checked_name(view.fleet->name, NameRule::dns_label,
                      {"the fleet", design::place_of(review.design(), view.path + ".name")});
     if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
-    HostFleet f{.view = &view};
+    HostFleet f{.index = HostFleetIndex(out.size()), .view = &view};
     f.hosts_per_node = view.hosts_per_node();
     f.in_service = view.hosts;
     f.spares = view.fleet->spares * f.hosts_per_node;
@@ -57,7 +58,7 @@ std::vector<Seat> plain_seats(const fabric::Topology& t) {
     for (const fabric::LeafUnit& u : t.groups[pod].units) {
       for (int e = u.node_from; e < u.node_from + u.nodes; ++e) {
         if (e % t.spec.rails == 0) {
-          seats[static_cast<std::size_t>(e / t.spec.rails)] = {0, unit, static_cast<int>(pod)};
+          seats[static_cast<std::size_t>(e / t.spec.rails)] = {{}, unit, static_cast<int>(pod)};
         }
       }
       ++unit;
@@ -75,7 +76,7 @@ std::vector<Seat> rail_seats(const fabric::Topology& t) {
     if (g.units.empty() || g.units.front().rail_from != 0) continue;
     for (const fabric::LeafUnit& u : g.units) {
       for (int n = u.node_from; n < u.node_from + u.nodes; ++n) {
-        seats[static_cast<std::size_t>(n)] = {0, unit, pod};
+        seats[static_cast<std::size_t>(n)] = {{}, unit, pod};
       }
       ++unit;
     }
@@ -113,10 +114,9 @@ class TreeBuilder {
   void build() {
     seat_fabric_fleets();
     std::vector<std::string> tops = add_units();
-    for (std::size_t f = 0; f < hosts_.fleets.size(); ++f) {
-      const HostFleet& fleet = hosts_.fleets[f];
+    for (const HostFleet& fleet : hosts_.fleets) {
       if (on_compute_network(*fleet.view) || fleet.hosts() == 0) continue;
-      tops.push_back(add_leaf("net-" + fleet.name(), {{f, 1, fleet.hosts()}}));
+      tops.push_back(add_leaf("net-" + fleet.name(), {{fleet.index, 1, fleet.hosts()}}));
     }
     if (tops.size() > 1) hosts_.tree.push_back({"core", std::move(tops), {}});
   }
@@ -125,22 +125,21 @@ class TreeBuilder {
   // Ports are counted over all fleets of a site's fabric, those of the other scheduler included. A
   // rack hangs where its first host does.
   void seat_fabric_fleets() {
-    const auto& all = review_.machine->networks;
-    for (std::size_t site = 0; site < all.size(); ++site) {
-      const machine::Network& network = all[site].compute;
+    for (const machine::Networks& here : review_.machine->networks) {
+      const machine::Network& network = here.compute;
       const std::vector<Seat> seats = seats_of(network);
       std::size_t port = 0;
       for (const machine::Fleet& v : review_.fleets()) {
-        if (!on_compute_network(v) || v.site != all[site].site) continue;
+        if (!on_compute_network(v) || v.site != here.site) continue;
         const auto ports = static_cast<std::size_t>(std::max(1, compute_ports(*network.wanted, v)));
-        port += seat_fleet(v, seats, static_cast<int>(site), port, ports) * ports;
+        port += seat_fleet(v, seats, port, ports) * ports;
       }
     }
   }
 
   // The hosts that were seated.
-  std::size_t seat_fleet(const machine::Fleet& v, const std::vector<Seat>& seats, int site,
-                         std::size_t port, std::size_t ports) {
+  std::size_t seat_fleet(const machine::Fleet& v, const std::vector<Seat>& seats, std::size_t port,
+                         std::size_t ports) {
     const machine::Network& network = review_.machine->networks_of(v).compute;
     const auto rails = static_cast<std::size_t>(std::max(1, network.ports_per_node));
     const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
@@ -150,10 +149,9 @@ class TreeBuilder {
     for (std::size_t n = 0; n < nodes && mine != hosts_.fleets.end(); ++n) {
       const std::size_t at = (port + n * per_node * ports) / rails;
       Seat seat = seats[std::min(at, seats.size() - 1)];
-      seat.site = site;
+      seat.site = v.site_index;
       const int from = static_cast<int>(n) * mine->hosts_per_node + 1;
-      units_[seat].push_back(
-          {static_cast<std::size_t>(mine - hosts_.fleets.begin()), from, mine->hosts_per_node});
+      units_[seat].push_back({mine->index, from, mine->hosts_per_node});
     }
     return nodes * per_node;
   }
@@ -164,7 +162,7 @@ class TreeBuilder {
   }
 
   std::vector<std::string> add_units() {
-    std::map<std::pair<int, int>, std::vector<std::string>> pods;  // by site and pod
+    std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>> pods;  // by site and pod
     std::vector<TreeSwitch> above;
     const int width = digits_of(static_cast<int>(units_.size()));
     int number = 0;
@@ -190,7 +188,7 @@ class TreeBuilder {
 
   // A single pod needs no switch of its own above its units: the root does.
   std::vector<std::string> add_pods(
-      const std::map<std::pair<int, int>, std::vector<std::string>>& pods) {
+      const std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>>& pods) {
     if (pods.size() == 1) return pods.begin()->second;
     std::vector<std::string> names;
     for (const auto& [pod, units] : pods) {
@@ -229,11 +227,11 @@ Diagnostic tree_fault(std::string what, std::string_view why) {
 void check_hosts(const Hosts& hosts, Diagnostics& faults) {
   constexpr std::string_view kWhy =
       "Slurm only warns, and then places gangs by a tree that is not there";
-  std::map<std::pair<std::size_t, int>, std::string> seen;
+  std::map<std::pair<HostFleetIndex, int>, std::string> seen;
   for (const TreeSwitch& s : hosts.tree) {
     for (const HostRange& r : s.hosts) {
       for (int n = r.from; n < r.from + r.count; ++n) {
-        if (r.fleet >= hosts.fleets.size() || n < 1 || n > hosts.fleets[r.fleet].hosts()) {
+        if (!hosts.fleets.has(r.fleet) || n < 1 || n > hosts.fleets[r.fleet].hosts()) {
           faults.push_back(tree_fault(
               fmt::format("leaf `{}` names host {} of a fleet that has none", s.name, n), kWhy));
           break;
@@ -248,11 +246,10 @@ void check_hosts(const Hosts& hosts, Diagnostics& faults) {
       }
     }
   }
-  for (std::size_t f = 0; f < hosts.fleets.size(); ++f) {
-    for (int n = 1; n <= hosts.fleets[f].hosts(); ++n) {
-      if (seen.contains({f, n})) continue;
-      faults.push_back(
-          tree_fault(fmt::format("host `{}` is in no leaf", host_name(hosts.fleets[f], n)), kWhy));
+  for (const HostFleet& f : hosts.fleets) {
+    for (int n = 1; n <= f.hosts(); ++n) {
+      if (seen.contains({f.index, n})) continue;
+      faults.push_back(tree_fault(fmt::format("host `{}` is in no leaf", host_name(f, n)), kWhy));
       break;
     }
   }
@@ -333,7 +330,7 @@ std::string hostlist(const Hosts& hosts, const std::vector<HostRange>& ranges) {
   return out;
 }
 
-const TreeSwitch* leaf_of(const Hosts& hosts, std::size_t fleet, int number) {
+const TreeSwitch* leaf_of(const Hosts& hosts, HostFleetIndex fleet, int number) {
   for (const TreeSwitch& s : hosts.tree) {
     for (const HostRange& r : s.hosts) {
       if (r.fleet == fleet && number >= r.from && number < r.from + r.count) return &s;

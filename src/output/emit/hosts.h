@@ -16,8 +16,13 @@
 
 namespace orrery::emit {
 
+// The position of a fleet among those whose hosts are named: one scheduler's may be fewer than the
+// design's.
+using HostFleetIndex = Index<struct HostFleetTag>;
+
 // A fleet with the names of its hosts.
 struct HostFleet {
+  HostFleetIndex index;
   const machine::Fleet* view = nullptr;
   int hosts_per_node = 1;
   int in_service = 0;
@@ -30,7 +35,7 @@ struct HostFleet {
 
 // Hosts `from .. from + count` of a fleet, counted from 1.
 struct HostRange {
-  std::size_t fleet = 0;  // index into Hosts::fleets
+  HostFleetIndex fleet;
   int from = 1;
   int count = 0;
 
@@ -46,7 +51,7 @@ struct TreeSwitch {
 };
 
 struct Hosts {
-  std::vector<HostFleet> fleets;
+  IndexedVector<HostFleetIndex, HostFleet> fleets;
   std::vector<TreeSwitch> tree;  // leaves first, the root last; empty where there are no hosts
 };
 
@@ -63,6 +68,6 @@ std::string host_name(const HostFleet& fleet, int number);
 // "train-[001-064,080],cpu-1": the notation that Slurm calls a hostlist.
 std::string hostlist(const Hosts& hosts, const std::vector<HostRange>& ranges);
 // Leaf of a host; nullptr where it has none.
-const TreeSwitch* leaf_of(const Hosts& hosts, std::size_t fleet, int number);
+const TreeSwitch* leaf_of(const Hosts& hosts, HostFleetIndex fleet, int number);
 
 }  // namespace orrery::emit

@@ -48,7 +48,7 @@ TEST(Hosts, a_host_belongs_to_the_leaf_of_its_first_port) {
       for (int n = 0; n < 24; ++n) {
         const int port = n * t.spec.rails;
         if (port < u.node_from || port >= u.node_from + u.nodes) continue;
-        const TreeSwitch* leaf = leaf_of(hosts, 0, n + 1);
+        const TreeSwitch* leaf = leaf_of(hosts, HostFleetIndex(0), n + 1);
         if (shared) EXPECT_EQ(leaf, shared) << n;
         shared = leaf;
       }
@@ -82,9 +82,10 @@ TEST(Hosts, hosts_off_the_fabric_have_a_leaf_of_their_own) {
   design.fleet[1].count = 4;
   design.fleet[1].rent = read_template("cloud-rental").fleet[0].rent;
   const Hosts hosts = hosts_in(*reviewed(design));
-  ASSERT_NE(leaf_of(hosts, 1, 4), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 1, 4)->name, "net-rented");
-  EXPECT_EQ(leaf_of(hosts, 1, 4)->hosts, (std::vector<HostRange>{{1, 1, 4}}));
+  ASSERT_NE(leaf_of(hosts, HostFleetIndex(1), 4), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(1), 4)->name, "net-rented");
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(1), 4)->hosts,
+            (std::vector<HostRange>{{HostFleetIndex(1), 1, 4}}));
 }
 
 TEST(Hosts, pods_are_switches_below_the_core) {
@@ -106,11 +107,11 @@ TEST(Hosts, pods_are_switches_below_the_core) {
 TEST(Hosts, racks_are_numbered_and_spares_are_whole_racks) {
   const auto r = reviewed(read_template("superpod-gb200"));
   const Hosts hosts = hosts_in(*r);
-  EXPECT_EQ(hosts.fleets[0].in_service, 8 * 18);
-  EXPECT_EQ(hosts.fleets[0].spares, 18);
-  EXPECT_EQ(leaf_of(hosts, 0, 18)->name, "domain-train-1");
-  EXPECT_EQ(leaf_of(hosts, 0, 19)->name, "domain-train-2");
-  EXPECT_EQ(leaf_of(hosts, 0, 163), nullptr);
+  EXPECT_EQ(hosts.fleets[HostFleetIndex(0)].in_service, 8 * 18);
+  EXPECT_EQ(hosts.fleets[HostFleetIndex(0)].spares, 18);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 18)->name, "domain-train-1");
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 19)->name, "domain-train-2");
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 163), nullptr);
 }
 
 TEST(Hosts, a_switch_with_two_parents_is_refused) {
@@ -122,7 +123,9 @@ TEST(Hosts, a_switch_with_two_parents_is_refused) {
 
 TEST(Hosts, host_shape_comes_from_the_design_then_the_catalog_then_a_guess) {
   design::Design design = read_text(kFabric);
-  const auto shape = [&design] { return host_shape(hosts_in(*reviewed(design)).fleets[0]); };
+  const auto shape = [&design] {
+    return host_shape(hosts_in(*reviewed(design)).fleets[HostFleetIndex(0)]);
+  };
   EXPECT_EQ(shape().sockets, 2);
   EXPECT_EQ(shape().cores_per_socket, 56);
   EXPECT_FALSE(shape().assumed);
@@ -142,7 +145,7 @@ TEST(Hosts, host_shape_comes_from_the_design_then_the_catalog_then_a_guess) {
 TEST(Hosts, processors_of_a_rack_are_shared_by_its_hosts) {
   design::Design design = read_template("superpod-gb200");
   design.fleet[0].node = "vr200-nvl72";  // nobody says its processors
-  const HostShape shape = host_shape(hosts_in(*reviewed(design)).fleets[0]);
+  const HostShape shape = host_shape(hosts_in(*reviewed(design)).fleets[HostFleetIndex(0)]);
   EXPECT_EQ(shape.sockets, 2);
   EXPECT_EQ(shape.cores(), 16 * 4);
 }

@@ -43,9 +43,9 @@ void add_class(YamlWriter& yaml, const KubePlan& plan, const std::string& name,
 
 void add_classes(YamlWriter& yaml, const KubePlan& plan) {
   std::set<std::string> done;
-  for (std::size_t f = 0; f < plan.fleets.size(); ++f) {
-    const machine::Fleet& view = *plan.hosts.fleets[f].view;
-    if (!plan.fleets[f].nvidia) continue;
+  for (const HostFleet& hosts : plan.hosts.fleets) {
+    const machine::Fleet& view = *hosts.view;
+    if (!plan.fleets[hosts.index].nvidia) continue;
     for (const design::MigSlices& s : view.fleet->mig) {
       const std::string name = mig_class(s.profile);
       if (done.insert(name).second) add_class(yaml, plan, name, slice(s.profile));
@@ -74,9 +74,8 @@ void add_claim(YamlWriter& yaml, const KubePlan& plan, const Claim& claim) {
 // A claim of all GPUs of a host lies within its NVLink domain. Hosts that share one (an NVL72 rack)
 // meet in a ComputeDomain, whose channel is a claim of its own.
 void add_claims(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
-  for (std::size_t f = 0; f < plan.fleets.size(); ++f) {
-    const HostFleet& hosts = plan.hosts.fleets[f];
-    if (!plan.fleets[f].nvidia) continue;
+  for (const HostFleet& hosts : plan.hosts.fleets) {
+    if (!plan.fleets[hosts.index].nvidia) continue;
     if (hosts.view->fleet->mig.empty()) {
       add_claim(yaml, plan,
                 {claim_name(hosts), tenant.name, device_class(*hosts.view->accelerator()),

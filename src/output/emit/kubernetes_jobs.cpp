@@ -87,15 +87,14 @@ void add_environment(YamlWriter& yaml, const review::TrainView& train, const std
 
 void add_container(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& train,
                    const std::string& name) {
-  const auto f =
-      static_cast<std::size_t>(std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view) -
-                               plan.hosts.fleets.begin());
+  const auto hosts = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
   yaml.begin("containers").item().text("name", "train");
   yaml.comment("Your image and its command; what was planned is in the environment.");
   yaml.text("image", "example.invalid/train:1").texts("command", {"train"});
   add_environment(yaml, train, name);
   yaml.begin("resources").begin("limits");
-  for (const auto& [resource, count] : plan.fleets[f].resources) yaml.number(resource, count);
+  for (const auto& [resource, count] : plan.fleets[hosts->index].resources)
+    yaml.number(resource, count);
   yaml.end().end();
   const std::vector<std::string> tiers = tiers_of(train);
   if (!tiers.empty()) {

@@ -37,7 +37,7 @@ struct KubePlan {
   const review::Review& review;
   const EmitSource& source;
   Hosts hosts;
-  std::vector<KubeFleet> fleets;  // as hosts.fleets
+  IndexedVector<HostFleetIndex, KubeFleet> fleets;
   std::vector<Tenant> tenants;
   std::string cohort;
   bool topology = false;  // placement follows the fabric

@@ -29,7 +29,8 @@ std::vector<std::string> covered(const KubePlan& plan) {
 }
 
 // What a fleet in service offers of a resource, times a tenant's share, rounded down.
-std::string quota(const KubePlan& plan, std::size_t f, const std::string& resource, double share) {
+std::string quota(const KubePlan& plan, HostFleetIndex f, const std::string& resource,
+                  double share) {
   const KubeFleet& fleet = plan.fleets[f];
   const int hosts = plan.hosts.fleets[f].in_service;
   const auto part = [share](double all) {
@@ -59,11 +60,11 @@ void add_topology(YamlWriter& yaml, const KubePlan& plan) {
 }
 
 void add_flavors(YamlWriter& yaml, const KubePlan& plan) {
-  for (std::size_t f = 0; f < plan.fleets.size(); ++f) {
-    const std::string& name = plan.hosts.fleets[f].name();
+  for (const HostFleet& hosts : plan.hosts.fleets) {
+    const std::string& name = hosts.name();
     open_object(yaml, plan, {kKueue, "ResourceFlavor", name});
     yaml.begin("spec").begin("nodeLabels").text(kFleetLabel, name).end();
-    if (plan.fleets[f].nvidia) {
+    if (plan.fleets[hosts.index].nvidia) {
       yaml.begin("tolerations").item().text("key", "nvidia.com/gpu").text("operator", "Exists");
       yaml.text("effect", "NoSchedule").end_item().end();
     }
@@ -75,11 +76,11 @@ void add_flavors(YamlWriter& yaml, const KubePlan& plan) {
 void add_quotas(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
   const std::vector<std::string> resources = covered(plan);
   yaml.begin("resourceGroups").item().texts("coveredResources", resources).begin("flavors");
-  for (std::size_t f = 0; f < plan.fleets.size(); ++f) {
-    yaml.item().text("name", plan.hosts.fleets[f].name()).begin("resources");
+  for (const HostFleet& hosts : plan.hosts.fleets) {
+    yaml.item().text("name", hosts.name()).begin("resources");
     for (const std::string& resource : resources) {
       yaml.item().text("name", resource);
-      yaml.text("nominalQuota", quota(plan, f, resource, tenant.share)).end_item();
+      yaml.text("nominalQuota", quota(plan, hosts.index, resource, tenant.share)).end_item();
     }
     yaml.end().end_item();
   }

@@ -51,7 +51,7 @@ int least_replicas(const review::ServeView& s) {
 
 void add_resources(YamlWriter& yaml, const KubePlan& plan, const review::ServeView& s) {
   const auto at = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
-  const KubeFleet& fleet = plan.fleets[static_cast<std::size_t>(at - plan.hosts.fleets.begin())];
+  const KubeFleet& fleet = plan.fleets[at->index];
   yaml.begin("resources").begin("limits");
   if (fleet.resources.empty()) {
     const int cores = host_shape(*at).cores();

@@ -27,11 +27,10 @@ constexpr const char* kPodHeader =
     "# API. Some distributions build Prometheus without that discovery.\n";
 
 // Hosts of one fleet below one leaf are one entry, so that `leaf` is a label of every series.
-std::string targets_yaml(const Hosts& hosts, std::size_t index, int port) {
-  const HostFleet& fleet = hosts.fleets[index];
+std::string targets_yaml(const Hosts& hosts, const HostFleet& fleet, int port) {
   std::map<std::string, std::vector<std::string>> by_leaf;
   for (int n = 1; n <= fleet.hosts(); ++n) {
-    const TreeSwitch* leaf = leaf_of(hosts, index, n);
+    const TreeSwitch* leaf = leaf_of(hosts, fleet.index, n);
     by_leaf[leaf ? leaf->name : ""].push_back(
         yaml_string(fmt::format("{}:{}", host_name(fleet, n), port)));
   }
@@ -83,14 +82,13 @@ std::string config_yaml(const std::vector<std::string>& rule_files, bool dcgm, b
 // Gives whether any host has DCGM's counters.
 bool add_targets(EmittedFiles& files, const Hosts& hosts, const std::string& head) {
   bool dcgm = false;
-  for (std::size_t i = 0; i < hosts.fleets.size(); ++i) {
-    const HostFleet& fleet = hosts.fleets[i];
+  for (const HostFleet& fleet : hosts.fleets) {
     if (fleet.hosts() == 0) continue;
     files.push_back({.path = fmt::format("targets/node-{}.yml", fleet.name()),
-                     .text = head + targets_yaml(hosts, i, kNodeExporterPort)});
+                     .text = head + targets_yaml(hosts, fleet, kNodeExporterPort)});
     if (!has_dcgm(*fleet.view)) continue;
     files.push_back({.path = fmt::format("targets/dcgm-{}.yml", fleet.name()),
-                     .text = head + targets_yaml(hosts, i, kDcgmExporterPort)});
+                     .text = head + targets_yaml(hosts, fleet, kDcgmExporterPort)});
     dcgm = true;
   }
   return dcgm;

@@ -44,17 +44,16 @@ class PartitionPlanner {
   Diagnostics run() {
     const auto& wanted = plan_.review.design().scheduler.partitions;
     for (std::size_t i = 0; i < wanted.size(); ++i) add(wanted[i], i);
-    for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
-      const HostFleet& fleet = plan_.hosts.fleets[f];
-      if (parts_of(f).empty()) push(fleet.name(), {{f, 1, fleet.hosts()}}, std::nullopt);
+    for (const HostFleet& fleet : plan_.hosts.fleets) {
+      if (!parts_of(fleet).empty()) continue;
+      push(fleet.name(), {{fleet.index, 1, fleet.hosts()}}, std::nullopt);
     }
     return std::move(faults_);
   }
 
  private:
-  std::vector<machine::FleetPartition> parts_of(std::size_t f) const {
-    return machine::partitions_of(plan_.review.design(), plan_.review.fleets(),
-                                  *plan_.hosts.fleets[f].view);
+  std::vector<machine::FleetPartition> parts_of(const HostFleet& fleet) const {
+    return machine::partitions_of(plan_.review.design(), plan_.review.fleets(), *fleet.view);
   }
 
   void add(const design::SchedulerPartition& p, std::size_t index) {
@@ -62,20 +61,20 @@ class PartitionPlanner {
                                          fmt::format("scheduler.partitions[{}].name", index));
     const auto name = checked_name(p.name, NameRule::slurm, {"the partition", place});
     if (!name) return gather(faults_, name.error());
-    for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
-      for (const machine::FleetPartition& part : parts_of(f)) {
-        if (part.partition == &p) push(p.name, ranges_of(part, f), p.time_limit);
+    for (const HostFleet& fleet : plan_.hosts.fleets) {
+      for (const machine::FleetPartition& part : parts_of(fleet)) {
+        if (part.partition == &p) push(p.name, ranges_of(part, fleet), p.time_limit);
       }
     }
   }
 
-  std::vector<HostRange> ranges_of(const machine::FleetPartition& part, std::size_t f) const {
-    const HostFleet& fleet = plan_.hosts.fleets[f];
-    HostRange own{f, part.first + 1, part.hosts};
+  static std::vector<HostRange> ranges_of(const machine::FleetPartition& part,
+                                          const HostFleet& fleet) {
+    HostRange own{fleet.index, part.first + 1, part.hosts};
     if (part.first + part.hosts == fleet.in_service) own.count += fleet.spares;
     std::vector<HostRange> ranges = {own};
     const bool is_apart = part.first + part.hosts < fleet.in_service && fleet.spares > 0;
-    if (is_apart) ranges.push_back({f, fleet.in_service + 1, fleet.spares});
+    if (is_apart) ranges.push_back({fleet.index, fleet.in_service + 1, fleet.spares});
     return ranges;
   }
 

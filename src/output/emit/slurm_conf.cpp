@@ -51,12 +51,12 @@ std::string scheduler_lines(const SlurmPlan& plan) {
 std::string power_lines(const SlurmPlan& plan) {
   if (!plan.review.design().scheduler.power_aware) return {};
   std::string licenses;
-  for (std::size_t s = 0; s < plan.review.sites.size(); ++s) {
-    const std::optional<facility::PowerRoom> room = power_room(plan.review.sites[s]);
+  for (const review::SiteView& s : plan.review.sites) {
+    const std::optional<facility::PowerRoom> room = power_room(s);
     if (!room) continue;
     const double kilowatts_left = std::max(0.0, std::floor(room->left() / kilowatts(1)));
     licenses +=
-        fmt::format("{}{}:{}", licenses.empty() ? "" : ",", power_license(s), kilowatts_left);
+        fmt::format("{}{}:{}", licenses.empty() ? "" : ",", power_license(s.index), kilowatts_left);
   }
   return licenses.empty() ? "" : key("Licenses", licenses);
 }
@@ -146,8 +146,8 @@ std::string gres_text(const SlurmFleet& fleet) {
   return out;
 }
 
-std::string node_line(const SlurmPlan& plan, std::size_t f, HostRange hosts, int port, bool spare) {
-  const SlurmFleet& fleet = plan.fleets[f];
+std::string node_line(const SlurmPlan& plan, HostRange hosts, int port, bool spare) {
+  const SlurmFleet& fleet = plan.fleets[hosts.fleet];
   const HostShape& shape = fleet.shape;
   std::string line = "NodeName=" + hostlist(plan.hosts, {hosts});
   if (const auto& trial = plan.options.trial) {
@@ -195,13 +195,12 @@ std::string device_files(const catalog::Accelerator* part, int count) {
   return {};
 }
 
-std::string gres_lines(const SlurmPlan& plan, std::size_t f) {
-  const HostFleet& fleet = plan.hosts.fleets[f];
-  const std::string nodes = hostlist(plan.hosts, {{f, 1, fleet.hosts()}});
+std::string gres_lines(const SlurmPlan& plan, const HostFleet& fleet) {
+  const std::string nodes = hostlist(plan.hosts, {{fleet.index, 1, fleet.hosts()}});
   const auto& trial = plan.options.trial;
   std::string out;
   int device = 0;
-  for (const HostGres& g : plan.fleets[f].gres) {
+  for (const HostGres& g : plan.fleets[fleet.index].gres) {
     std::string where = fmt::format("Count={}", g.count);
     if (trial) {
       // Slices of a trial are devices of their own, so that no two share a file.
@@ -232,7 +231,9 @@ std::optional<facility::PowerRoom> power_room(const review::SiteView& site) {
   return room;
 }
 
-std::string power_license(std::size_t site) { return fmt::format("site{}_kw", site + 1); }
+std::string power_license(design::SiteIndex site) {
+  return fmt::format("site{}_kw", site.value() + 1);
+}
 
 std::string slurm_conf(const SlurmPlan& plan) {
   const bool any_gres =
@@ -256,16 +257,15 @@ std::string slurm_conf(const SlurmPlan& plan) {
 std::string nodes_conf(const SlurmPlan& plan) {
   std::string out = stamp(plan.source, "#");
   int port = plan.options.trial ? plan.options.trial->controller_port + 1 : 0;
-  for (std::size_t f = 0; f < plan.hosts.fleets.size(); ++f) {
-    const HostFleet& fleet = plan.hosts.fleets[f];
-    if (plan.fleets[f].shape.assumed) {
+  for (const HostFleet& fleet : plan.hosts.fleets) {
+    if (plan.fleets[fleet.index].shape.assumed) {
       out += "# Cores assumed at 16 an accelerator: correct them with what `slurmd -C` prints.\n";
     }
-    out += node_line(plan, f, {f, 1, fleet.in_service}, port, false);
+    out += node_line(plan, {fleet.index, 1, fleet.in_service}, port, false);
     port += fleet.in_service;
     if (fleet.spares == 0) continue;
     out += "# Spares stand by drained; `scontrol update nodename=... state=resume` calls one up.\n";
-    out += node_line(plan, f, {f, fleet.in_service + 1, fleet.spares}, port, true);
+    out += node_line(plan, {fleet.index, fleet.in_service + 1, fleet.spares}, port, true);
     port += fleet.spares;
   }
   out += '\n';
@@ -319,7 +319,7 @@ std::string topology_conf(const SlurmPlan& plan) {
 
 std::string gres_conf(const SlurmPlan& plan) {
   std::string out = stamp(plan.source, "#");
-  for (std::size_t f = 0; f < plan.hosts.fleets.size(); ++f) out += gres_lines(plan, f);
+  for (const HostFleet& fleet : plan.hosts.fleets) out += gres_lines(plan, fleet);
   return out;
 }
 

@@ -38,7 +38,7 @@ struct SlurmPlan {
   const EmitSource& source;
   const SlurmOptions& options;
   Hosts hosts;
-  std::vector<SlurmFleet> fleets;  // as hosts.fleets
+  IndexedVector<HostFleetIndex, SlurmFleet> fleets;
   std::vector<SlurmPartitionPlan> partitions;
   std::string cluster;      // ClusterName
   bool accounting = false;  // quotas or fair share ask for slurmdbd
@@ -61,8 +61,8 @@ Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
 
 // What jobs may draw at a site; none where its power is not given.
 std::optional<facility::PowerRoom> power_room(const review::SiteView& site);
-// The license that stands for a kilowatt of the site with this number.
-std::string power_license(std::size_t site);
+// The license that stands for a kilowatt of the site.
+std::string power_license(design::SiteIndex site);
 
 // "1-04:30:00" for Slurm's time limits, rounded up to a minute.
 std::string slurm_time(Seconds t);

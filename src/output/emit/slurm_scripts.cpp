@@ -29,8 +29,7 @@ struct FleetHealth {
   bool nvlink = false;
 };
 
-FleetHealth health_of(const SlurmPlan& plan, std::size_t f) {
-  const machine::Fleet& view = *plan.hosts.fleets[f].view;
+FleetHealth health_of(const SlurmPlan& plan, const machine::Fleet& view) {
   const catalog::Accelerator* part = view.accelerator();
   // A trial has stand-in devices and no driver to ask.
   if (plan.options.trial || part == nullptr) return {};
@@ -45,16 +44,15 @@ FleetHealth health_of(const SlurmPlan& plan, std::size_t f) {
 
 // The longest name first: `a-1-07` is of fleet `a-1`, though `a-[0-9]*` takes it too.
 std::vector<Script> fleet_cases(const SlurmPlan& plan) {
-  std::vector<std::size_t> order;
-  for (std::size_t f = 0; f < plan.hosts.fleets.size(); ++f) order.push_back(f);
-  std::ranges::stable_sort(order, [&plan](std::size_t a, std::size_t b) {
-    return plan.hosts.fleets[a].name().size() > plan.hosts.fleets[b].name().size();
+  std::vector<HostFleet> order = plan.hosts.fleets.items();
+  std::ranges::stable_sort(order, [](const HostFleet& a, const HostFleet& b) {
+    return a.name().size() > b.name().size();
   });
   std::vector<Script> cases;
-  for (const std::size_t f : order) {
-    const FleetHealth h = health_of(plan, f);
+  for (const HostFleet& f : order) {
+    const FleetHealth h = health_of(plan, *f.view);
     cases.push_back(Script::from_file("emit/slurm/health.fleet.sh")
-                        .word("fleet", plan.hosts.fleets[f].name())
+                        .word("fleet", f.name())
                         .number("gpus", h.gpus)
                         .word("vendor", h.vendor)
                         .number("nvlink", h.nvlink ? 1 : 0)
@@ -126,11 +124,11 @@ std::vector<Script> preempt_lines(const std::vector<design::Qos>& all) {
 }
 
 // None: no Slurm fleet of that name.
-std::optional<std::size_t> fleet_named(const SlurmPlan& plan, const std::string& name) {
-  for (std::size_t f = 0; f < plan.hosts.fleets.size(); ++f) {
-    if (name.empty() || plan.hosts.fleets[f].name() == name) return f;
+const HostFleet* fleet_named(const SlurmPlan& plan, const std::string& name) {
+  for (const HostFleet& f : plan.hosts.fleets) {
+    if (name.empty() || f.name() == name) return &f;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 // That the run's hosts draw at their highest, above idle; 0 where no site counts them.
@@ -154,8 +152,7 @@ std::string nodes_of(const review::TrainView& train) {
 // What the script asks of Slurm.
 void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
          const HostFleet& fleet, const SlurmPartitionPlan& partition) {
-  const auto f = static_cast<std::size_t>(&fleet - plan.hosts.fleets.data());
-  const SlurmFleet& shape = plan.fleets[f];
+  const SlurmFleet& shape = plan.fleets[fleet.index];
   const int gpus = fleet.view->accelerators_per_host;
   const int tasks = std::max(1, gpus);
   const int cores = shape.shape.sockets * shape.shape.cores_per_socket;
@@ -184,7 +181,7 @@ void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
       .lines("launch",
              {Script::from_text(train.elastic ? "srun --no-kill --kill-on-bad-exit=0 -- \"$@\" &\n"
                                               : "srun --kill-on-bad-exit=1 -- \"$@\" &\n")});
-  const TreeSwitch* leaf = leaf_of(plan.hosts, f, partition.hosts.front().from);
+  const TreeSwitch* leaf = leaf_of(plan.hosts, fleet.index, partition.hosts.front().from);
   int largest = 0;
   if (leaf) {
     for (const HostRange& r : leaf->hosts) largest += r.count;
@@ -200,19 +197,19 @@ void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
   for (const design::Reservation& r : plan.review.design().scheduler.reservations) {
     const bool is_guest =
         std::ranges::find(r.tenants, train.workload->terms.tenant) != r.tenants.end();
-    const auto of = fleet_named(plan, r.fleet);
-    if (!is_guest || !of || plan.hosts.fleets[*of].view != fleet.view) continue;
+    const HostFleet* of = fleet_named(plan, r.fleet);
+    if (!is_guest || of == nullptr || of->view != fleet.view) continue;
     qos.push_back(
         Script::from_text("#SBATCH --reservation=@reservation@\n").word("reservation", r.name));
     break;  // a job asks for one
   }
   script.lines("qos", qos);
   std::vector<Script> licenses;
-  for (std::size_t s = 0; s < plan.review.sites.size(); ++s) {
-    const int kilowatts = kilowatts_of(plan, plan.review.sites[s], train, *fleet.view);
+  for (const review::SiteView& site : plan.review.sites) {
+    const int kilowatts = kilowatts_of(plan, site, train, *fleet.view);
     if (kilowatts == 0) continue;
     licenses.push_back(Script::from_text("#SBATCH --licenses=@license@:@count@\n")
-                           .word("license", power_license(s))
+                           .word("license", power_license(site.index))
                            .number("count", kilowatts));
   }
   script.lines("licenses", licenses);
@@ -227,11 +224,10 @@ std::vector<Script> variable_lines(const review::TrainView& train) {
   return lines;
 }
 
-Script reservation_lines(const SlurmPlan& plan, const design::Reservation& r, std::size_t fleet) {
-  const HostFleet& f = plan.hosts.fleets[fleet];
+Script reservation_lines(const SlurmPlan& plan, const design::Reservation& r, const HostFleet& f) {
   const int nodes = std::min(r.nodes.value_or(f.in_service) * f.hosts_per_node, f.in_service);
   const std::string hosts =
-      hostlist(plan.hosts, {{fleet, f.in_service - nodes + 1, std::max(1, nodes)}});
+      hostlist(plan.hosts, {{f.index, f.in_service - nodes + 1, std::max(1, nodes)}});
   std::vector<std::string> words = {
       fmt::format("StartTime=now+{}minutes", std::llround(r.start / minutes(1))),
       fmt::format("Duration={}", std::max(1LL, std::llround(r.duration / minutes(1)))),
@@ -263,7 +259,7 @@ Result<std::string> reservations_script(const SlurmPlan& plan) {
         {"the reservation", design::place_of(plan.review.design(),
                                              fmt::format("scheduler.reservations[{}].name", i))});
     if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
-    const auto fleet = fleet_named(plan, all[i].fleet);
+    const HostFleet* fleet = fleet_named(plan, all[i].fleet);
     if (name && fleet) lines.push_back(reservation_lines(plan, all[i], *fleet));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
@@ -342,10 +338,10 @@ Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {
   for (const review::TrainView& train : plan.review.trains) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
-    const auto f = static_cast<std::size_t>(fleet - plan.hosts.fleets.begin());
     const std::string& asked = train.workload->terms.partition;
     const auto partition = std::ranges::find_if(plan.partitions, [&](const SlurmPartitionPlan& p) {
-      return !p.preemptible && p.hosts.front().fleet == f && (asked.empty() || p.name == asked);
+      return !p.preemptible && p.hosts.front().fleet == fleet->index &&
+             (asked.empty() || p.name == asked);
     });
     const auto name = checked_name(
         train.label, NameRule::slurm,

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/json_writer.h"
+#include "model/design/indices.h"
 
 namespace orrery::report {
 namespace {
@@ -70,7 +71,7 @@ struct Span {
 
 struct Point {
   double t_s = 0;
-  int fleet = kNone;
+  std::optional<design::FleetIndex> fleet;
   int host = 0;
   int name = 0;
 };
@@ -132,13 +133,17 @@ class LogReader {
   }
 
   void add_point(const twin::RunEvent& e, double t_s) {
-    const auto fleet = std::ranges::find(run_.fleets, e.track, &twin::FleetHosts::name);
     points.push_back({.t_s = t_s,
-                      .fleet = fleet == run_.fleets.end()
-                                   ? kNone
-                                   : static_cast<int>(fleet - run_.fleets.begin()),
+                      .fleet = fleet_of(e.track),
                       .host = static_cast<int>(e.value),
                       .name = point_names.of(e.name)});
+  }
+
+  std::optional<design::FleetIndex> fleet_of(const std::string& name) const {
+    for (std::size_t f = 0; f < run_.fleets.size(); ++f) {
+      if (run_.fleets[f].name == name) return design::FleetIndex(f);
+    }
+    return std::nullopt;
   }
 
   void begin(const twin::RunEvent& e, double t_s, Open& open) {
@@ -198,7 +203,8 @@ void write_points(JsonWriter& w, const LogReader& log) {
   }
   w.end_array().key("points").begin_object();
   column(w, "t_s", log.points, [](const Point& p) { return p.t_s; });
-  column(w, "fleet", log.points, [](const Point& p) { return p.fleet; });
+  column(w, "fleet", log.points,
+         [](const Point& p) { return p.fleet ? static_cast<int>(p.fleet->value()) : kNone; });
   column(w, "host", log.points, [](const Point& p) { return p.host; });
   column(w, "name", log.points, [](const Point& p) { return p.name; });
   w.end_object();

@@ -74,7 +74,7 @@ void write_tiers(JsonWriter& w, const review::Review& r) {
   const std::vector<figures::Section> sections = verdict::storage_sections(r);
   w.key("tiers").begin_array();
   for (std::size_t i = 0; i < r.tiers().size(); ++i) {
-    write_tier(w, r, r.tiers()[i], sections[i]);
+    write_tier(w, r, r.tiers()[design::TierIndex(i)], sections[i]);
   }
   w.end_array();
 }

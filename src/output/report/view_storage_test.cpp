@@ -93,8 +93,9 @@ TEST(ViewStorage, every_tier_has_its_figures) {
   ASSERT_EQ(view["tiers"].size(), r.tiers().size());
   for (std::size_t i = 0; i < r.tiers().size(); ++i) {
     const Json& t = view["tiers"][i];
-    EXPECT_EQ(t["label"], r.tiers()[i].label);
-    EXPECT_DOUBLE_EQ(t["figures"]["read_bytes_per_s"]["value"], r.tiers()[i].read.base());
+    EXPECT_EQ(t["label"], r.tiers()[design::TierIndex(i)].label);
+    EXPECT_DOUBLE_EQ(t["figures"]["read_bytes_per_s"]["value"],
+                     r.tiers()[design::TierIndex(i)].read.base());
     EXPECT_GT(t["figures"]["latency_s"]["value"], 0);
     EXPECT_EQ(t["profile"], "");
   }

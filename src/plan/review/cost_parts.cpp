@@ -77,12 +77,11 @@ std::optional<catalog::BillLine> metadata_line(const machine::Tier& t,
                            .reference = names.part->provenance.reference};
 }
 
-std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
-                                     const std::vector<Bytes>& used,
+std::vector<TierRent> rents_of_tiers(const machine::Tiers& tiers,
+                                     const IndexedVector<design::TierIndex, Bytes>& used,
                                      const catalog::Catalog& catalog) {
   std::vector<TierRent> rents;
-  for (std::size_t i = 0; i < tiers.size(); ++i) {
-    const machine::Tier& t = tiers[i];
+  for (const machine::Tier& t : tiers) {
     if (t.tier->provider.empty()) continue;
     TierRent r{.tier = &t};
     const catalog::StorageCloudPrice* row = rent_row(*t.tier, catalog);
@@ -91,7 +90,8 @@ std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
     r.reference = "assumed: no row for " + t.tier->provider;
     if (row) price = per_gb_month(row->usd), r.reference = row->provenance.reference;
     if (t.tier->price) price = *t.tier->price, r.reference = "the design";
-    const Bytes held = used[i] > Bytes(0) ? min(used[i], t.capacity) : t.capacity;
+    const Bytes in_use = used[t.index];
+    const Bytes held = in_use > Bytes(0) ? min(in_use, t.capacity) : t.capacity;
     r.per_year = price * held * years(1);
     rents.push_back(std::move(r));
   }

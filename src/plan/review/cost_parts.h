@@ -15,9 +15,8 @@ std::optional<catalog::BillLine> tier_line(const machine::Tier& tier,
 // Servers of a tier's metadata service; nullopt where it has none of its own.
 std::optional<catalog::BillLine> metadata_line(const machine::Tier& tier,
                                                const catalog::Catalog& catalog);
-// `used` has an entry a tier.
-std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
-                                     const std::vector<Bytes>& used,
+std::vector<TierRent> rents_of_tiers(const machine::Tiers& tiers,
+                                     const IndexedVector<design::TierIndex, Bytes>& used,
                                      const catalog::Catalog& catalog);
 // What the market asks for a reservation of one to three years: its list prices less the usual
 // discounts, from the longest term of the cheapest to the shortest of the middle.

@@ -60,12 +60,11 @@ double use_of(const CostContext& c) {
   const bool accelerated = has_accelerators(c);
   double needed = 0;
   double bought = 0;
-  for (std::size_t i = 0; i < c.machine.fleets.size(); ++i) {
-    const machine::Fleet& f = c.machine.fleets[i];
+  for (const machine::Fleet& f : c.machine.fleets) {
     if (accelerated && f.accelerators == 0) continue;
     const double units = machine::units_per_node(f);
-    needed += c.ledger.fleets[i].used() * units;
-    bought += c.ledger.fleets[i].count * units;
+    needed += c.ledger.fleets[f.index].used() * units;
+    bought += c.ledger.fleets[f.index].count * units;
   }
   return bought > 0 ? needed / bought : 1;
 }
@@ -168,7 +167,7 @@ RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContex
   r.input.goodput = v.goodput;
   r.input.spot_goodput = [](Seconds) { return 1.0; };
   r.rental = rented_cost(r.input);
-  const machine::FleetBook& book = c.ledger.fleets[c.machine.index_of(f)];
+  const machine::FleetBook& book = c.ledger.fleets[f.index];
   const bool always = r.input.kind == catalog::Contract::reserved || book.bookings.empty();
   const double nodes = always ? book.count : std::min(hired(book), double(book.count));
   r.per_year = r.rental.billed * years(1) * (nodes * machine::units_per_node(f));
@@ -183,7 +182,7 @@ Usd egress_of_tier(const machine::Tier& tier, const CostContext& c) {
     if (!t.feasible() || !t.feed.known || t.feed.tier != &tier) continue;
     if (t.fleet->rented() && t.fleet->fleet->rent->provider == tier.tier->provider) continue;
     double share = 0;
-    for (const machine::Booking& b : c.ledger.fleets[c.machine.index_of(*t.fleet)].bookings) {
+    for (const machine::Booking& b : c.ledger.fleets[t.fleet->index].bookings) {
       if (b.workload == t.workload) share = std::min(1.0, b.share);
     }
     leaving += t.feed.wanted * years(1) * (share * t.goodput * (1 - t.feed.hit_rate));

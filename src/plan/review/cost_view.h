@@ -76,7 +76,7 @@ struct CostContext {
   const machine::Machine& machine;
   const machine::Ledger& ledger;
   const std::vector<TrainView>& trains;
-  const std::vector<Bytes>& used;  // of each tier
+  const IndexedVector<design::TierIndex, Bytes>& used;
   const std::vector<SiteView>& sites;
 };
 

@@ -93,26 +93,37 @@ struct Darkness {
   double unseen = 0;
 };
 Darkness darkness_of(const ServeView& v, const std::vector<SiteView>& sites, Seconds after) {
-  const auto here = std::ranges::find(sites, v.fleet->site, &SiteView::site);
-  if (here == sites.end() || v.fleet->rented() || !here->site->outage_mtbf) return {};
-  const design::Site& site = *here->site;
+  if (v.fleet->site == nullptr || v.fleet->rented()) return {};
+  const SiteView& here = sites[v.fleet->site_index.value()];
+  const design::Site& site = *here.site;
+  if (!site.outage_mtbf) return {};
   const facility::BackupPower backup{site.battery, site.generator};
   const double outages = years(1) / *site.outage_mtbf;
   const Seconds mean = site.outage.value_or(machine::kOutageLength);
-  const double load = load_share(*here);
+  const double load = load_share(here);
   return {dark_a_year(backup, outages, mean, load) / years(1),
           dark_a_year(backup, outages, mean, load, after) / years(1)};
 }
 
-// Share of the time that those who take the zone's users stand with enough replicas for both.
-double others_up(const std::vector<ServeView>& views, const ServeView& v, const machine::Machine& m,
+// Calls `visit` with the views of each service: one, or one per zone.
+template <class Visit>
+void each_service(std::span<ServeView> views, Visit visit) {
+  while (!views.empty()) {
+    const std::size_t zones = std::max<std::size_t>(1, views.front().serve->zones.size());
+    visit(views.first(zones));
+    views = views.subspan(zones);
+  }
+}
+
+// Share of the time that those who take the zone's users stand with enough replicas for both;
+// `service` are the views of all its zones.
+double others_up(std::span<const ServeView> service, const ServeView& v, const machine::Machine& m,
                  const std::vector<SiteView>& sites) {
-  const std::size_t first = static_cast<std::size_t>(&v - views.data()) - v.zone;
   PerSecond moved;
   for (const FailoverTo& to : v.failover->to) moved += to.rate;
   double up = 0;
   for (const FailoverTo& to : v.failover->to) {
-    ServeView host = views[first + to.zone];
+    ServeView host = service[to.zone];
     host.replicas_needed =
         (host.peak + to.rate) / (host.capacity_per_replica * figures::assumptions::kReplicaLoad);
     const double dark = darkness_of(host, sites, Seconds(0)).all;
@@ -146,19 +157,18 @@ Seconds FailoverView::latency_p99() const {
 }
 
 void view_failovers(std::vector<ServeView>& views, const machine::Machine& m) {
-  for (std::size_t first = 0; first < views.size();) {
-    const std::size_t zones = std::max<std::size_t>(1, views[first].serve->zones.size());
-    if (!views[first].serve->zones.empty()) {
-      Zones service(std::span<ServeView>(views).subspan(first, zones), m);
-      for (std::size_t z = 0; z < zones; ++z) service.lose(z);
-    }
-    first += zones;
-  }
+  each_service(views, [&m](std::span<ServeView> service) {
+    if (service.front().serve->zones.empty()) return;
+    Zones zones(service, m);
+    for (std::size_t z = 0; z < service.size(); ++z) zones.lose(z);
+  });
 }
 
-void settle_availability(std::vector<ServeView>& views, const machine::Machine& m,
-                         const std::vector<SiteView>& sites) {
-  for (ServeView& v : views) {
+namespace {
+
+void settle(std::span<ServeView> service, const machine::Machine& m,
+            const std::vector<SiteView>& sites) {
+  for (ServeView& v : service) {
     if (!v.feasible() || v.replicas_up <= 0) continue;  // too few for the peak anyway
     const Seconds after =
         v.serve->zones.empty()
@@ -171,12 +181,19 @@ void settle_availability(std::vector<ServeView>& views, const machine::Machine& 
     if (v.failover && !v.failover->to.empty()) {
       losses.carried = v.failover->served(v.peak);
       losses.spilled = v.failover->spilled;
-      losses.others = others_up(views, v, m, sites);
+      losses.others = others_up(service, v, m, sites);
     }
     v.availability = region_availability(losses);
     losses.few = 0;
     v.dark_missed = dark.all > 0 ? 1 - region_availability(losses) : 0;
   }
+}
+
+}  // namespace
+
+void settle_availability(std::vector<ServeView>& views, const machine::Machine& m,
+                         const std::vector<SiteView>& sites) {
+  each_service(views, [&](std::span<ServeView> service) { settle(service, m, sites); });
 }
 
 }  // namespace orrery::review

@@ -17,12 +17,9 @@ namespace orrery::review {
 
 void book_services(machine::Ledger& ledger, const machine::Machine& machine,
                    const std::vector<ServeView>& serves);
-void book_trains(machine::Ledger& ledger, const machine::Machine& machine,
-                 const std::vector<TrainView>& trains);
-void book_jobs(machine::Ledger& ledger, const machine::Machine& machine,
-               const std::vector<JobsView>& jobs);
-void book_batches(machine::Ledger& ledger, const machine::Machine& machine,
-                  const std::vector<BatchView>& batches);
+void book_trains(machine::Ledger& ledger, const std::vector<TrainView>& trains);
+void book_jobs(machine::Ledger& ledger, const std::vector<JobsView>& jobs);
+void book_batches(machine::Ledger& ledger, const std::vector<BatchView>& batches);
 
 // Of a year, or of the time between two repetitions; above 1 where the runs do not fit in it.
 double share_of_time(const TrainView& train);

@@ -13,10 +13,10 @@ class Filler {
          const std::vector<ServeView>& serves, const std::vector<BatchView>& batches)
       : m_(m), trains_(trains), serves_(serves), batches_(batches) {}
 
-  void fill(StageView& s, std::span<const jobs::TierLeft> left) const {
+  void fill(StageView& s, const jobs::TiersLeft& left) const {
     if (!s.infeasible.empty()) return;
     if (s.moves()) {
-      s.time = move_time(s, m_, left);
+      s.time = move_time(s, left);
       return;
     }
     for (const TrainView& t : trains_) {

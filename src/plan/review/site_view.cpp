@@ -27,7 +27,7 @@ const TrainView* train_of(const machine::Booking& b, const SiteContext& c) {
 // nobody holds is idle. A fleet of a design without workloads is taken to serve.
 facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& c) {
   facility::PhaseShares sum;
-  const machine::FleetBook& book = c.ledger.fleets[c.machine.index_of(fleet)];
+  const machine::FleetBook& book = c.ledger.fleets[fleet.index];
   double weight = 0;
   for (const machine::Booking& b : book.bookings) {
     const double w = b.needed * std::min(1.0, b.share) / std::max(1, book.count);
@@ -169,7 +169,7 @@ void fill_budget(SiteView& v) {
   // PUE and switches do not shrink quite in step with the nodes; what stands and fits, fits.
   const int stands = v.draw_peak <= *v.site->power ? nodes : 0;
   v.budget->nodes = std::max(stands, static_cast<int>(v.budget->nodes * kInStep));
-  v.budget_fleet = static_cast<std::size_t>(largest - v.fleets.begin());
+  v.budget_fleet = largest->fleet->index;
 }
 
 void fill_cooling(SiteView& v, const catalog::Catalog& catalog) {
@@ -201,15 +201,17 @@ GramsPerJoule grid_of(const SiteView& v) {
 
 SiteView view_site(const machine::Site& built, const SiteContext& c) {
   const design::Site& site = *built.site;
-  SiteView v{.site = &site, .path = built.path, .region = built.region, .cooling = built.cooling};
+  SiteView v{.index = built.index,
+             .site = &site,
+             .path = built.path,
+             .region = built.region,
+             .cooling = built.cooling};
   for (const machine::Fleet& f : c.machine.fleets) {
     if (f.site == &site && !f.rented()) add_fleet(v, f, c);
   }
   if (v.fleets.empty()) return v;
-  for (const machine::Networks& n : c.machine.networks) {
-    if (n.site != &site) continue;
-    v.fabric = n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
-  }
+  const machine::Networks& n = c.machine.networks[built.index];
+  v.fabric = n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
   for (const machine::Tier& t : c.machine.tiers) {
     if (find_site(c.machine.design(), t.tier->site) == &site && t.tier->provider.empty() &&
         !t.per_node) {
@@ -235,6 +237,12 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
 }
 
 }  // namespace
+
+const FleetPower& SiteView::budgeted() const {
+  const auto found =
+      std::ranges::find(fleets, budget_fleet, [](const FleetPower& p) { return p.fleet->index; });
+  return found == fleets.end() ? fleets.front() : *found;
+}
 
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;

@@ -37,6 +37,7 @@ struct FleetPower {
 };
 
 struct SiteView {
+  design::SiteIndex index;
   const design::Site* site = nullptr;
   std::string path;
   const catalog::GridRegion* region = nullptr;
@@ -56,13 +57,15 @@ struct SiteView {
   Watts draw_peak;                              // nameplate times PUE: what the contract must cover
   Watts draw_mean;
   std::optional<facility::SiteBudget>
-      budget;                    // of the largest fleet, where the site's power is given
-  std::size_t budget_fleet = 0;  // its index in `fleets`
+      budget;                       // of the largest fleet, where the site's power is given
+  design::FleetIndex budget_fleet;  // that fleet
   std::optional<facility::CduPlan> cdu;
   facility::Footprint year;
   std::optional<facility::BuildSchedule> schedule;
 
   bool has_machines() const { return !fleets.empty(); }
+  // The fleet that the budget is of; the first where there is no budget.
+  const FleetPower& budgeted() const;
 };
 
 struct SiteContext {

@@ -25,7 +25,7 @@ facility::PhaseShares shares_with(double run, double service, double share = 1) 
   Review r = lab_review("superpod-h100");
   r.trains[0].phases = {.matrix = 0.5, .memory = 0.2, .communication = 0.1, .checkpoint = 0.05};
   const auto& w = r.design().workloads;
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &w[0], .nodes = 127, .needed = 127 * run, .share = share},
       {.workload = &w[1], .nodes = 127, .needed = 127 * service}};
   return sites_of(r).at(0).fleets.at(0).shares;
@@ -56,7 +56,8 @@ TEST(SiteView, infeasible_run_counts_as_a_service) {
   Review r = lab_review("superpod-h100");
   r.trains[0].infeasible = "no";
   const auto& w = r.design().workloads;
-  r.ledger.fleets[0].bookings = {{.workload = &w[0], .nodes = 127, .needed = 63.5}};
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
+      {.workload = &w[0], .nodes = 127, .needed = 63.5}};
   expect_shares(sites_of(r).at(0).fleets.at(0).shares, 0, 0.25, 0, 0);
   EXPECT_FALSE(sites_of(r).at(0).fleets.at(0).swing);
 }
@@ -215,11 +216,11 @@ TEST(SiteView, power_budget_is_for_the_largest_fleet) {
   design::Design d = lab_design("small-lab");
   const Review r = run_stages(d, machine::known());
   ASSERT_EQ(r.sites[0].fleets.size(), 2U);
-  EXPECT_EQ(r.sites[0].budget_fleet, 0U);
+  EXPECT_EQ(r.sites[0].budget_fleet.value(), 0U);
   d.fleet[1].count = 9;
   d.sites[0].power = kilowatts(400);
   const Review more = run_stages(d, machine::known());
-  EXPECT_EQ(more.sites[0].budget_fleet, 1U);
+  EXPECT_EQ(more.sites[0].budget_fleet.value(), 1U);
   d.sites[0].power.reset();
   const Review open = run_stages(d, machine::known());
   EXPECT_FALSE(open.sites[0].budget);

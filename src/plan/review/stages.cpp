@@ -10,11 +10,12 @@ namespace orrery::review {
 namespace {
 
 // What data sets, kept checkpoints, event streams, stages and indexes occupy on each tier.
-std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
-  std::vector<Bytes> used(m.tiers.size());
+IndexedVector<design::TierIndex, Bytes> use_of_tiers(const machine::Machine& m,
+                                                     const std::vector<TrainView>& trains) {
+  IndexedVector<design::TierIndex, Bytes> used(m.tiers.size());
   const auto add = [&](const machine::TierAsk& ask) {
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if (m.tiers[i].label == ask.tier) used[i] += ask.demand.capacity;
+    for (const machine::Tier& t : m.tiers) {
+      if (t.label == ask.tier) used[t.index] += ask.demand.capacity;
     }
   };
   for (const TrainView& t : trains) {
@@ -37,11 +38,11 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
   book_services(r.ledger, m, r.serves);
   r.trains = view_trains(m, r.ledger, same_steps ? &same_steps->trains : nullptr);
   r.used = use_of_tiers(m, r.trains);
-  book_trains(r.ledger, m, r.trains);
+  book_trains(r.ledger, r.trains);
   r.jobs = view_jobs(m, r.ledger);
-  book_jobs(r.ledger, m, r.jobs);
+  book_jobs(r.ledger, r.jobs);
   r.batches = view_batches(m, r.ledger);
-  book_batches(r.ledger, m, r.batches);
+  book_batches(r.ledger, r.batches);
   r.mig = view_mig(m);
   r.pipeline = view_pipeline(m, r.trains, r.serves, r.batches);
   r.sites = view_sites({m, r.ledger, r.trains, same_steps ? &same_steps->sites : nullptr});

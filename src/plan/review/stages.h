@@ -27,7 +27,7 @@ namespace orrery::review {
 struct Review {
   std::shared_ptr<const machine::Machine> machine;
   std::vector<TrainView> trains;
-  std::vector<Bytes> used;  // of each tier, by data sets and kept checkpoints
+  IndexedVector<design::TierIndex, Bytes> used;  // by data sets and kept checkpoints
   std::vector<ServeView> serves;
   std::vector<JobsView> jobs;
   std::vector<BatchView> batches;
@@ -40,18 +40,14 @@ struct Review {
   const design::Design& design() const { return machine->design(); }
   const machine::Models& models() const { return machine->models(); }
   const catalog::Catalog& catalog() const { return machine->catalog(); }
-  const std::vector<machine::Fleet>& fleets() const { return machine->fleets; }
+  const machine::Fleets& fleets() const { return machine->fleets; }
   // Of the first site that has machines of its own.
   const machine::Networks& networks() const { return machine->main_networks(); }
-  const std::vector<machine::Tier>& tiers() const { return machine->tiers; }
-  // `fleet` is one of the machine's.
+  const machine::Tiers& tiers() const { return machine->tiers; }
   const machine::FleetBook& book_of(const machine::Fleet& fleet) const {
-    return ledger.fleets[machine->index_of(fleet)];
+    return ledger.fleets[fleet.index];
   }
-  // `tier` is one of the machine's.
-  Bytes used_of(const machine::Tier& tier) const {
-    return used[static_cast<std::size_t>(&tier - machine->tiers.data())];
-  }
+  Bytes used_of(const machine::Tier& tier) const { return used[tier.index]; }
 };
 
 // Runs the stages in order. `same_steps` is the review of a design that

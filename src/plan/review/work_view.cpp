@@ -17,11 +17,10 @@ using figures::assumptions::kJobVariation;
 
 // Hosts of the fleet for a workload: as many as it asks for, else what others leave it; all where
 // they leave none, and then a rule says that the fleet is over-booked.
-int hosts_for(const machine::Machine& m, const machine::Ledger& ledger, const machine::Fleet& f,
-              const design::Workload& w) {
+int hosts_for(const machine::Ledger& ledger, const machine::Fleet& f, const design::Workload& w) {
   const int per_node = f.hosts_per_node();
   if (w.terms.nodes) return std::min(f.hosts, *w.terms.nodes * per_node);
-  const machine::FleetBook& book = ledger.fleets[m.index_of(f)];
+  const machine::FleetBook& book = ledger.fleets[f.index];
   const double left = std::floor((book.count - book.held_beside(w)) * per_node + 1e-9);
   return left >= 1 ? static_cast<int>(left) : f.hosts;
 }
@@ -80,7 +79,7 @@ JobsView jobs_view(const machine::Machine& m, const machine::Ledger& ledger, job
   JobsView v{std::move(job)};
   if (v.fleet == nullptr) return v;
   const int per_host = std::max(1, v.fleet->accelerators_per_host);
-  const int hosts = hosts_for(m, ledger, *v.fleet, *v.workload);
+  const int hosts = hosts_for(ledger, *v.fleet, *v.workload);
   const std::vector<int> free(static_cast<std::size_t>(hosts), per_host);
   v.largest_fits = cluster::place_gang({.nodes = (v.largest + per_host - 1) / per_host,
                                         .gpus_per_node = std::min(v.largest, per_host)},
@@ -103,7 +102,7 @@ BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger, j
   BatchView v{std::move(job)};
   if (v.fleet == nullptr) return v;
   const design::Batch& batch = *v.batch;
-  const int hosts = hosts_for(m, ledger, *v.fleet, *v.workload);
+  const int hosts = hosts_for(ledger, *v.fleet, *v.workload);
   const double there = static_cast<double>(v.tasks_per_host) * hosts;
   v.at_once = std::max(1.0, std::min(there, static_cast<double>(v.tasks)));
   const double per_host = there / std::max(1, hosts);

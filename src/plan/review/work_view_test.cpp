@@ -277,8 +277,9 @@ TEST(WorkView, cores_and_memory_limit_tasks_per_host) {
   const auto slots = [&](const std::string& batch, const std::string& custom) {
     return batched("core_hours: 10, tasks: 9999" + batch, bare + custom).batches.at(0).at_once;
   };
-  const double cores =
-      batched("core_hours: 10, tasks: 9999", bare).fleets()[0].node.cores.value_or(64);
+  const double cores = batched("core_hours: 10, tasks: 9999", bare)
+                           .fleets()[design::FleetIndex(0)]
+                           .node.cores.value_or(64);
   EXPECT_EQ(slots("", ""), 2 * cores);
   EXPECT_EQ(slots("", ", custom: { cores: 10 }"), 20);
   EXPECT_EQ(slots(", memory: 100 GB", ", custom: { cores: 10, memory: 350 GB }"), 6)

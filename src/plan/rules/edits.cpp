@@ -11,12 +11,13 @@
 #include "model/design_text/write_value.h"
 
 namespace orrery::rules {
-std::string path_of(const review::Review& r, const design::StorageTier& tier) {
-  return fmt::format("storage[{}]", &tier - r.design().storage.data());
+
+const std::string& path_of(const review::Review& r, const design::StorageTier& tier) {
+  return find_tier(r.tiers(), std::string(tier.label()))->path;
 }
 
-const review::SiteView& view_of(const review::Review& r, const design::Site& site) {
-  return r.sites[static_cast<std::size_t>(&site - r.design().sites.data())];
+const review::SiteView& site_of(const review::Review& r, const machine::Fleet& fleet) {
+  return r.sites[fleet.site_index.value()];
 }
 
 Edit edit_nodes(const review::Review& r, const design::Workload& workload,
@@ -30,7 +31,7 @@ Edit edit_nodes(const review::Review& r, const design::Workload& workload,
   }
   const auto wanted = static_cast<std::int64_t>(std::ceil(beside - 1e-9)) + nodes;
   if (own && wanted <= fleet.fleet->count) {
-    return {machine::path_of(r.design(), workload) + ".nodes", std::to_string(nodes)};
+    return {machine::path_of(workload) + ".nodes", std::to_string(nodes)};
   }
   return {fleet.path + ".count", std::to_string(std::min<std::int64_t>(kMostNodes, wanted))};
 }
@@ -39,7 +40,7 @@ std::optional<Edit> edit_asked(const review::Review& r, const machine::Fleet& fl
   const machine::FleetBook& book = r.book_of(fleet);
   const auto nodes_of = [&](const machine::Booking& b, double left) -> std::optional<Edit> {
     if (left < 1) return std::nullopt;
-    return Edit{machine::path_of(r.design(), *b.workload) + ".nodes",
+    return Edit{machine::path_of(*b.workload) + ".nodes",
                 std::to_string(static_cast<std::int64_t>(left))};
   };
   for (const machine::Booking& b : book.bookings) {
@@ -57,7 +58,7 @@ std::optional<Edit> edit_asked(const review::Review& r, const machine::Fleet& fl
 
 bool site_carries(const review::Review& r, const machine::Fleet& fleet, int more_nodes) {
   if (fleet.rented() || fleet.site == nullptr) return true;
-  const review::SiteView& v = view_of(r, *fleet.site);
+  const review::SiteView& v = site_of(r, fleet);
   const auto power =
       std::ranges::find(v.fleets, fleet.fleet, [](const auto& p) { return p.fleet->fleet; });
   if (power == v.fleets.end()) return true;
@@ -87,12 +88,11 @@ std::optional<Edit> edit_topology(const review::Review& r, const machine::Networ
   design::Network& wanted = network.name == "compute"   ? changed.compute
                             : network.name == "storage" ? changed.storage
                                                         : changed.management;
-  const auto site = static_cast<std::size_t>(&here - r.machine->networks.data());
   for (const design::NamedTopology kind : {rail_fat_tree, fat_tree, three_tier}) {
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
-    const machine::Networks built =
-        build_networks(r.design(), changed, r.catalog(), r.fleets(), r.machine->tiers)[site];
+    const machine::Networks built = build_networks(r.design(), changed, r.catalog(), r.fleets(),
+                                                   r.machine->tiers)[here.site_index];
     const machine::Network& again = network.name == "compute"   ? built.compute
                                     : network.name == "storage" ? built.storage
                                                                 : built.management;

@@ -30,9 +30,10 @@ inline constexpr int kMostNodes = static_cast<int>(design_text::kMostCount);
 
 using figures::assumptions::kShortfallAllowed;
 
-// The entry that a pointer into the design's lists stands for: "storage[1]", "site".
-std::string path_of(const review::Review& review, const design::StorageTier& tier);
-const review::SiteView& view_of(const review::Review& review, const design::Site& site);
+// The path of one of the design's tiers: "storage[1]".
+const std::string& path_of(const review::Review& review, const design::StorageTier& tier);
+// The site where a fleet stands.
+const review::SiteView& site_of(const review::Review& review, const machine::Fleet& fleet);
 
 // As many nodes of an over-booked fleet as its book asks for where the site carries them, else
 // fewer for the largest booking.

@@ -104,7 +104,7 @@ std::optional<Edit> edit_rack(const review::Review& r, const review::SiteView& v
 }
 
 Edit edit_power(const review::Review& r, const review::SiteView& v) {
-  const machine::Fleet& fleet = *v.fleets[v.budget_fleet].fleet;
+  const machine::Fleet& fleet = *v.budgeted().fleet;
   const int fit = v.budget ? v.budget->nodes : 0;
   const int count = fit - fleet.fleet->spares;
   if (count > 0 && count >= nodes_asked(r, fleet)) {

@@ -181,7 +181,7 @@ std::optional<Edit> edit_availability(const review::Review& r, const review::Ser
   int replicas = 1;
   for (const review::ServeView& zone : r.serves) {
     if (zone.serve != v.serve || !zone.feasible()) continue;
-    if (is_dark_too_long(zone)) return edit_ride(view_of(r, *zone.fleet->site));
+    if (is_dark_too_long(zone)) return edit_ride(site_of(r, *zone.fleet));
     const double wanted = *v.workload->terms.availability + zone.dark_missed;
     const auto here = review::replicas_for_availability(zone, wanted, *r.machine);
     if (!here) return std::nullopt;
@@ -204,7 +204,6 @@ std::optional<Edit> edit_availability(const review::Review& r, const review::Ser
 
 std::optional<Edit> edit_deadline(const review::Review& r, const review::TrainView& t,
                                   Seconds bound) {
-  const auto index = static_cast<std::size_t>(t.workload - r.design().workloads.data());
   const auto& asked = t.workload->terms.nodes;
   const int now = asked.value_or(t.fleet->fleet->count);
   const int others = whole(r.book_of(*t.fleet).held_beside(*t.workload));
@@ -218,14 +217,16 @@ std::optional<Edit> edit_deadline(const review::Review& r, const review::TrainVi
     if (!own && !site_carries(r, *t.fleet, nodes - now)) return std::nullopt;
     design::Design changed = r.design();
     if (own) {
-      changed.workloads[index].terms.nodes = nodes;
+      changed.workloads[t.workload->index.value()].terms.nodes = nodes;
     } else {
-      changed.fleet[r.machine->index_of(*t.fleet)].count = nodes;
+      changed.fleet[t.fleet->index.value()].count = nodes;
     }
     const review::Review after = review::run_stages(std::move(changed), r.models());
     if (after.trains.size() != r.trains.size()) return std::nullopt;
-    const review::TrainView& then = after.trains[static_cast<std::size_t>(&t - r.trains.data())];
-    if (!then.feasible() || then.run_time > bound) continue;
+    const auto then =
+        std::ranges::find(after.trains, t.workload->index,
+                          [](const review::TrainView& v) { return v.workload->index; });
+    if (!then->feasible() || then->run_time > bound) continue;
     return own ? Edit{t.path + ".nodes", std::to_string(nodes)}
                : Edit{t.fleet->path + ".count", std::to_string(nodes)};
   }

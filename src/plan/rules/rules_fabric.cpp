@@ -68,7 +68,7 @@ void check_joined(const review::Review& r, const Rule& rule, std::vector<Finding
       const machine::Crossing way = r.machine->crossing_to(*fleet, *tier);
       if (!way.leaves_site || way.path) continue;
       const design::Site* there = find_site(r.design(), tier->tier->site);
-      Finding f = finding_at(r, rule, machine::path_of(r.design(), w));
+      Finding f = finding_at(r, rule, machine::path_of(w));
       f.what = fmt::format(
           "'{}' runs in site '{}' and uses tier '{}' in site '{}': no line joins "
           "them.",

@@ -66,7 +66,7 @@ void check_node_cooling(const review::Review& r, const Rule& rule, std::vector<F
 void check_power(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const review::SiteView& v : r.sites) {
     if (!v.site->power || !v.has_machines() || v.draw_peak <= *v.site->power) continue;
-    const review::FleetPower& p = v.fleets[v.budget_fleet];
+    const review::FleetPower& p = v.budgeted();
     const int nodes = p.fleet->fleet->count + p.fleet->fleet->spares;
     Finding f = finding_at(r, rule, v.path + ".power");
     f.what = fmt::format("Site '{}' would draw {} and has {}: {} of {} {} nodes fit.", v.site->name,

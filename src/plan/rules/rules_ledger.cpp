@@ -55,7 +55,7 @@ void check_nodes(const review::Review& r, const Rule& rule, std::vector<Finding>
     if (book.over() <= 0 || (book.asked() <= book.count && says_so_itself(r, fleet))) continue;
     Finding f = finding_at(r, rule, fleet.path + ".count");
     if (const machine::Booking* largest = book.largest_given()) {
-      f.place = place_of(r.design(), machine::path_of(r.design(), *largest->workload) + ".nodes");
+      f.place = place_of(r.design(), machine::path_of(*largest->workload) + ".nodes");
     }
     f.what = fmt::format("Workloads hold {} nodes of fleet '{}', which has {}: {}.",
                          nodes_text(book.booked()), fleet.fleet->name, grouped(book.count),
@@ -176,7 +176,6 @@ double held_in(const machine::FleetBook& book, const std::vector<machine::FleetP
 }
 
 void check_partition_nodes(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const auto& wanted = r.design().scheduler.partitions;
   for (const machine::Fleet& fleet : r.fleets()) {
     const machine::FleetBook& book = r.book_of(fleet);
     const auto all = machine::partitions_of(r.design(), r.fleets(), fleet);
@@ -186,7 +185,7 @@ void check_partition_nodes(const review::Review& r, const Rule& rule, std::vecto
       const design::SchedulerPartition& p = *all[i].partition;
       const auto held = static_cast<int>(std::ceil(held_in(book, all, i) - 1e-9));
       if (!p.nodes || held <= *p.nodes) continue;
-      const std::string path = fmt::format("scheduler.partitions[{}].nodes", &p - wanted.data());
+      const std::string path = all[i].path + ".nodes";
       Finding f = finding_at(r, rule, path);
       f.what = fmt::format("Partition '{}' has {} of the {} nodes of '{}'; its workloads hold {}.",
                            p.name, grouped(*p.nodes), grouped(fleet.fleet->count),

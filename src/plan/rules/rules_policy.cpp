@@ -26,9 +26,9 @@ std::string region_name(const catalog::GridRegion* region, std::string_view fall
 }
 
 // The first place where a workload names a tier, with another tier's name in its stead.
-std::optional<Edit> edit_tier(const review::Review& r, const design::Workload& w,
-                              const std::string& from, const std::string& to) {
-  const std::string path = machine::path_of(r.design(), w);
+std::optional<Edit> edit_tier(const design::Workload& w, const std::string& from,
+                              const std::string& to) {
+  const std::string path = machine::path_of(w);
   if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
     return serve->weights_tier == from ? std::optional(Edit{path + ".weights_tier", name_text(to)})
                                        : std::nullopt;
@@ -80,7 +80,7 @@ std::optional<Edit> edit_residency(const review::Review& r, const design::Worklo
   const design::StorageTier* other = other_tier(r, tier, [&](const design::StorageTier& t) {
     return design::is_inside(residency, region_of(r, t));
   });
-  if (other != nullptr) return edit_tier(r, w, label, std::string(other->label()));
+  if (other != nullptr) return edit_tier(w, label, std::string(other->label()));
   const machine::Fleet* fleet = fleet_of(r.fleets(), w);
   if (fleet == nullptr || fleet->site == nullptr || !design::is_inside(residency, fleet->region)) {
     return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Finding> residency_of_compute(const review::Review& r, const Rule&
   if (residency.empty() || fleet == nullptr || design::is_inside(residency, fleet->region)) {
     return std::nullopt;
   }
-  Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".residency");
+  Finding f = finding_at(r, rule, machine::path_of(w) + ".residency");
   f.what =
       fmt::format("'{}' must stay in {}, but fleet '{}' stands in {}.", label_of(r.design(), w),
                   residency, fleet->fleet->name, region_name(fleet->region, "an unknown region"));
@@ -117,7 +117,7 @@ void residency_of_zones(const review::Review& r, const Rule& rule, const design:
     if (const machine::Fleet* there = fleet_inside(r, zone.residency, *fleet)) {
       zone.site = there->site->name;
       zone.fleet = there->fleet->name;
-      f->edit = Edit{fmt::format("{}.zones[{}]", machine::path_of(r.design(), w), i),
+      f->edit = Edit{fmt::format("{}.zones[{}]", machine::path_of(w), i),
                      design_text::section_text(zone)};
     }
     out.push_back(*std::move(f));
@@ -144,7 +144,7 @@ void residency_of_failover(const review::Review& r, const Rule& rule, const desi
     });
     if (outside.empty()) continue;
     if (zone.failover.empty()) zone.failover_after.reset();
-    const std::string path = fmt::format("{}.zones[{}]", machine::path_of(r.design(), w), i);
+    const std::string path = fmt::format("{}.zones[{}]", machine::path_of(w), i);
     Finding f = finding_at(r, rule, path + ".failover");
     f.what = fmt::format("'{} in {}' must stay in {}, but would go to {}.", label_of(r.design(), w),
                          zone.site, tag, fmt::join(outside, ", "));
@@ -160,7 +160,7 @@ void check_residency(const review::Review& r, const Rule& rule, std::vector<Find
     const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (auto f = residency_of_compute(r, rule, w, w.terms.residency, fleet)) {
       if (const machine::Fleet* there = fleet_inside(r, w.terms.residency, *fleet)) {
-        f->edit = Edit{machine::path_of(r.design(), w) + ".fleet", name_text(there->fleet->name)};
+        f->edit = Edit{machine::path_of(w) + ".fleet", name_text(there->fleet->name)};
       }
       out.push_back(*std::move(f));
     }
@@ -172,7 +172,7 @@ void check_residency(const review::Review& r, const Rule& rule, std::vector<Find
     for (const std::string& label : tiers_used(w)) {
       const design::StorageTier* tier = find_tier(r.design(), label);
       if (tier == nullptr || design::is_inside(w.terms.residency, region_of(r, *tier))) continue;
-      Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".residency");
+      Finding f = finding_at(r, rule, machine::path_of(w) + ".residency");
       f.what = fmt::format("'{}' must stay in {}, but it stores on tier '{}' in {}.",
                            label_of(r.design(), w), w.terms.residency, label,
                            region_name(region_of(r, *tier), tier->region));
@@ -211,7 +211,7 @@ void check_air_gap(const review::Review& r, const Rule& rule, std::vector<Findin
   for (const design::Workload& w : r.design().workloads) {
     const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (fleet == nullptr || fleet->site == nullptr || !fleet->site->air_gapped) continue;
-    const std::string path = machine::path_of(r.design(), w);
+    const std::string path = machine::path_of(w);
     const std::string where = fmt::format("'{}' runs on air-gapped site '{}'",
                                           label_of(r.design(), w), fleet->site->name);
     if (!w.terms.external.empty()) {
@@ -231,7 +231,7 @@ void check_air_gap(const review::Review& r, const Rule& rule, std::vector<Findin
       const design::StorageTier* own = other_tier(r, *tier, [&](const design::StorageTier& t) {
         return t.provider.empty() && find_site(r.design(), t.site) == fleet->site;
       });
-      if (own != nullptr) f.edit = edit_tier(r, w, label, std::string(own->label()));
+      if (own != nullptr) f.edit = edit_tier(w, label, std::string(own->label()));
       out.push_back(std::move(f));
     }
   }
@@ -257,7 +257,7 @@ void check_encryption_at_rest(const review::Review& r, const Rule& rule,
       if (tier == nullptr || tier->encrypted) continue;
       const design::Site* site = find_site(r.design(), tier->site);
       if (tier->provider.empty() && site && site->encryption_at_rest) continue;
-      Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".encrypt_at_rest");
+      Finding f = finding_at(r, rule, machine::path_of(w) + ".encrypt_at_rest");
       f.what = fmt::format("'{}' asks for encryption at rest; tier '{}' does not offer it.",
                            label_of(r.design(), w), label);
       f.why = "Data would lie readable on drives that leave the hall when they fail.";
@@ -278,7 +278,7 @@ void check_encryption_in_transit(const review::Review& r, const Rule& rule,
     const bool networks_offer =
         r.design().fabric.compute.encrypted && r.design().fabric.storage.encrypted;
     if (site_offers || networks_offer) continue;
-    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".encrypt_in_transit");
+    Finding f = finding_at(r, rule, machine::path_of(w) + ".encrypt_in_transit");
     f.what = fmt::format(
         "'{}' asks for encryption in transit; neither site '{}' nor its networks offer it.",
         label_of(r.design(), w), fleet->site ? fleet->site->name : "");
@@ -286,8 +286,7 @@ void check_encryption_in_transit(const review::Review& r, const Rule& rule,
     f.fix =
         "Set encryption_in_transit on the site, or encrypted: true on the compute and storage "
         "networks.";
-    if (fleet->site)
-      f.edit = Edit{view_of(r, *fleet->site).path + ".encryption_in_transit", "true"};
+    if (fleet->site) f.edit = Edit{site_of(r, *fleet).path + ".encryption_in_transit", "true"};
     out.push_back(std::move(f));
   }
 }
@@ -297,13 +296,13 @@ void check_tenants(const review::Review& r, const Rule& rule, std::vector<Findin
     const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (!w.terms.isolate_tenant || fleet == nullptr || fleet->site == nullptr) continue;
     if (fleet->site->tenant_isolation) continue;
-    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".isolate_tenant");
+    Finding f = finding_at(r, rule, machine::path_of(w) + ".isolate_tenant");
     f.what =
         fmt::format("'{}' must be kept apart from other tenants; site '{}' does not segment them.",
                     label_of(r.design(), w), fleet->site->name);
     f.why = "Without partition keys or tenant networks one tenant's nodes can reach another's.";
     f.fix = "Set tenant_isolation on the site, or give the workload a site of its own.";
-    f.edit = Edit{view_of(r, *fleet->site).path + ".tenant_isolation", "true"};
+    f.edit = Edit{site_of(r, *fleet).path + ".tenant_isolation", "true"};
     out.push_back(std::move(f));
   }
 }
@@ -314,7 +313,7 @@ void check_engine(const review::Review& r, const Rule& rule, std::vector<Finding
     if (serve == nullptr) continue;
     const catalog::ServingEngine* engine = r.catalog().engine(serve->engine);
     if (engine == nullptr || engine->status == catalog::EngineStatus::active) continue;
-    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".engine");
+    Finding f = finding_at(r, rule, machine::path_of(w) + ".engine");
     const bool kept = engine->status == catalog::EngineStatus::maintenance;
     const std::string since = engine->status_since.empty() ? "" : " since " + engine->status_since;
     f.what = fmt::format("{} is {}{}{}.", engine->name, kept ? "in " : "", to_text(engine->status),
@@ -322,7 +321,7 @@ void check_engine(const review::Review& r, const Rule& rule, std::vector<Finding
     f.why = "It gets no fixes and no support for new models (" + engine->provenance.source + ").";
     const std::string next = engine->replaced_by.empty() ? "vllm" : engine->replaced_by;
     f.fix = fmt::format("Use {}.", next);
-    f.edit = Edit{machine::path_of(r.design(), w) + ".engine", next};
+    f.edit = Edit{machine::path_of(w) + ".engine", next};
     out.push_back(std::move(f));
   }
 }

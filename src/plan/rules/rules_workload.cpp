@@ -246,14 +246,14 @@ void check_int8(const review::Review& r, const Rule& rule, std::vector<Finding>&
     const auto int8 = a.peak(catalog::Dtype::int8);
     const auto bf16 = a.peak(catalog::Dtype::bf16);
     if (int8 && bf16 && *int8 / *bf16 >= kLostInt8) continue;
-    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".precision");
+    Finding f = finding_at(r, rule, machine::path_of(w) + ".precision");
     f.what = fmt::format("'{}' serves in int8 on {}, which has {} of it.", label_of(r.design(), w),
                          a.name, int8 ? brief(*int8) : "none");
     f.why =
         "Blackwell Ultra and Rubin gave int8 up for fp4: the model would run far below its bf16 "
         "speed.";
     f.fix = "Quantise to fp8 instead.";
-    f.edit = Edit{machine::path_of(r.design(), w) + ".precision", "fp8"};
+    f.edit = Edit{machine::path_of(w) + ".precision", "fp8"};
     out.push_back(std::move(f));
   }
 }

@@ -24,14 +24,13 @@ struct Trial {
   design::Design design;
 };
 
-design::Train* train_at(design::Design& d, const review::Review& r, const review::TrainView& view) {
-  const auto index = view.workload - r.design().workloads.data();
-  return std::get_if<design::Train>(&d.workloads[static_cast<std::size_t>(index)].task);
+design::Train* train_at(design::Design& d, const review::TrainView& view) {
+  return std::get_if<design::Train>(&d.workloads[view.workload->index.value()].task);
 }
 
 std::optional<Trial> asynchronous(const review::Review& r, const review::TrainView& view) {
   Trial t{"checkpoint asynchronously", {view.path + ".checkpoint.mode", "async"}, r.design()};
-  auto& checkpoint = train_at(t.design, r, view)->checkpoint;
+  auto& checkpoint = train_at(t.design, view)->checkpoint;
   if (!checkpoint || checkpoint->mode == design::CheckpointMode::async) return std::nullopt;
   checkpoint->mode = design::CheckpointMode::async;
   return t;
@@ -41,7 +40,7 @@ std::optional<Trial> interval_by_failures(const review::Review& r, const review:
   Trial t{"let the interval follow the failures",
           {view.path + ".checkpoint.every", "auto"},
           r.design()};
-  auto& checkpoint = train_at(t.design, r, view)->checkpoint;
+  auto& checkpoint = train_at(t.design, view)->checkpoint;
   if (!checkpoint || !checkpoint->every) return std::nullopt;
   checkpoint->every.reset();
   return t;
@@ -70,7 +69,7 @@ std::optional<Trial> one_more_spare(const review::Review& r, const review::Train
   const int spares = view.fleet->fleet->spares + 1;
   Trial t{
       "one more spare node", {view.fleet->path + ".spares", std::to_string(spares)}, r.design()};
-  t.design.fleet[r.machine->index_of(*view.fleet)].spares = spares;
+  t.design.fleet[view.fleet->index.value()].spares = spares;
   return t;
 }
 
@@ -85,10 +84,10 @@ std::optional<Trial> own_storage_network(const review::Review& r, const review::
 }
 
 // Servers, rates and capacity together: the change is the tier's whole entry.
-std::optional<Trial> twice_the_servers(const review::Review& r, std::size_t tier) {
+std::optional<Trial> twice_the_servers(const review::Review& r, design::TierIndex tier) {
   const machine::Tier& built = r.tiers()[tier];
   Trial t{"twice the servers of tier '" + built.label + "'", {built.path, ""}, r.design()};
-  design::StorageTier& s = t.design.storage[tier];
+  design::StorageTier& s = t.design.storage[tier.value()];
   if (s.tier == design::Tier::node_nvme || s.tier == design::Tier::cold) return std::nullopt;
   if (s.read) s.read = *s.read * 2;
   if (s.write) s.write = *s.write * 2;
@@ -109,7 +108,9 @@ std::vector<Trial> trials_of(const review::Review& r) {
                           one_more_spare, own_storage_network}) {
     add(make(r, *train));
   }
-  for (std::size_t i = 0; i < r.design().storage.size(); ++i) add(twice_the_servers(r, i));
+  for (const machine::Tier& t : r.tiers()) {
+    if (t.implied == nullptr) add(twice_the_servers(r, t.index));
+  }
   return all;
 }
 

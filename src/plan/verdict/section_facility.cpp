@@ -75,7 +75,7 @@ void add_pue(figures::Section& s, const review::SiteView& v) {
                               v.site->power ? " of " + brief(*v.site->power) : "")});
   if (v.budget) {
     s.figures.push_back({.kind = FigureId::nodes_that_fit,
-                         .note = v.fleets[v.budget_fleet].fleet->fleet->name,
+                         .note = v.budgeted().fleet->fleet->name,
                          .estimate = {.value = static_cast<double>(v.budget->nodes),
                                       .low = std::floor(v.budget->nodes * (1 - spread)),
                                       .high = std::floor(v.budget->nodes * (1 + spread)),

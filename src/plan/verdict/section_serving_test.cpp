@@ -202,7 +202,7 @@ TEST(SectionServing, load_time_of_the_weights) {
   expect_ends(f, 0.2, 1);
   review::Review r = kept;
   auto m = std::make_shared<machine::Machine>(*r.machine);
-  m->tiers[0].read = BytesPerSecond();
+  m->tiers[design::TierIndex(0)].read = BytesPerSecond();
   r.machine = m;
   EXPECT_EQ(hand_figure(serving_sections(r), "load_time").id, "") << "nothing is read";
 }

@@ -20,44 +20,45 @@ struct MadeDay {
                   {.tier = design::Tier::warm, .kind = design::TierKind::nfs}};
     m.wanted = d;
     m.fleets.resize(1);
-    m.fleets[0].fleet = &d->fleet[0];
-    m.fleets[0].site = &d->sites[0];
-    m.fleets[0].accelerators_per_host = 2;
+    m.fleets[design::FleetIndex(0)].fleet = &d->fleet[0];
+    m.fleets[design::FleetIndex(0)].site = &d->sites[0];
+    m.fleets[design::FleetIndex(0)].accelerators_per_host = 2;
     m.networks.resize(1);
-    m.networks[0].site = &d->sites[0];
-    m.networks[0].compute.ports_per_node = 2;
-    m.networks[0].compute.port_rate = gbytes_per_s(25);
-    m.networks[0].storage.ports_per_node = 1;
-    m.networks[0].storage.port_rate = gbytes_per_s(10);
+    m.networks[design::SiteIndex(0)].site = &d->sites[0];
+    m.networks[design::SiteIndex(0)].compute.ports_per_node = 2;
+    m.networks[design::SiteIndex(0)].compute.port_rate = gbytes_per_s(25);
+    m.networks[design::SiteIndex(0)].storage.ports_per_node = 1;
+    m.networks[design::SiteIndex(0)].storage.port_rate = gbytes_per_s(10);
     m.tiers.resize(4);
     const char* const labels[] = {"drives", "hot", "cold", "files"};
     for (std::size_t t = 0; t < 4; ++t) {
-      m.tiers[t].tier = &d->storage[t];
-      m.tiers[t].label = labels[t];
-      m.tiers[t].creates = storage::kUnlimitedCreates;
-      m.tiers[t].stream_rate = gbytes_per_s(20);
-      m.tiers[t].client_streams = 2;
+      m.tiers[design::TierIndex(t)].index = design::TierIndex(t);
+      m.tiers[design::TierIndex(t)].tier = &d->storage[t];
+      m.tiers[design::TierIndex(t)].label = labels[t];
+      m.tiers[design::TierIndex(t)].creates = storage::kUnlimitedCreates;
+      m.tiers[design::TierIndex(t)].stream_rate = gbytes_per_s(20);
+      m.tiers[design::TierIndex(t)].client_streams = 2;
     }
-    m.tiers[0].per_node = true;
+    m.tiers[design::TierIndex(0)].per_node = true;
     set_rates(0, 20, 10);
     set_rates(1, 40, 6);
     set_rates(2, 30, 9);
     set_rates(3, 8, 4);
-    m.tiers[3].servers = 4;
+    m.tiers[design::TierIndex(3)].servers = 4;
   }
   MadeDay(const MadeDay&) = delete;
   MadeDay& operator=(const MadeDay&) = delete;
 
   void set_rates(std::size_t tier, double read_gb, double write_gb) {
-    m.tiers[tier].read = gbytes_per_s(read_gb);
-    m.tiers[tier].write = gbytes_per_s(write_gb);
+    m.tiers[design::TierIndex(tier)].read = gbytes_per_s(read_gb);
+    m.tiers[design::TierIndex(tier)].write = gbytes_per_s(write_gb);
   }
 
   jobs::TrainJob& add_run(int hosts) {
     asks.emplace_back();
     trains.push_back({.train = &asks.back(),
                       .label = "run " + std::to_string(trains.size()),
-                      .fleet = &m.fleets[0],
+                      .fleet = &m.fleets[design::FleetIndex(0)],
                       .hosts = hosts});
     return trains.back();
   }
@@ -79,7 +80,7 @@ struct MadeDay {
   jobs::FeedPlan& add_feed(std::size_t tier, double wanted_gb) {
     jobs::FeedPlan& feed = trains.back().feed;
     feed.known = true;
-    feed.tier = &m.tiers[tier];
+    feed.tier = &m.tiers[design::TierIndex(tier)];
     feed.wanted = gbytes_per_s(wanted_gb);
     feed.loader.utilisation = 1;
     return feed;

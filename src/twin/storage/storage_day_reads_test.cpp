@@ -23,7 +23,7 @@ TEST(StorageDayReads, steps_starve_by_what_their_wires_leave) {
   EXPECT_EQ(starved(), 0);
   feed.known = true;
   feed.wanted = BytesPerSecond(0);
-  feed.cache = &day.m.tiers[0];
+  feed.cache = &day.m.tiers[design::TierIndex(0)];
   feed.data_set = gigabytes(80);
   feed.object = gigabytes(0.5);
   EXPECT_EQ(starved(), 0);
@@ -31,7 +31,7 @@ TEST(StorageDayReads, steps_starve_by_what_their_wires_leave) {
   EXPECT_TRUE(day.run().tiers.empty()) << "nothing is read";
   feed.cache = nullptr;
   feed.wanted = gbytes_per_s(600);
-  feed.tier = &day.m.tiers[0];
+  feed.tier = &day.m.tiers[design::TierIndex(0)];
   EXPECT_EQ(starved(), 0) << "drives are not followed host by host";
   EXPECT_FALSE(day.run().jobs[0].saves);
 }
@@ -57,9 +57,9 @@ jobs::FeedPlan& add_cached(MadeDay& day) {
   feed.hit_rate = 0.3;
   feed.data_set = gigabytes(80);
   feed.object = gigabytes(0.5);
-  feed.cache = &day.m.tiers[0];
-  day.m.tiers[0].capacity = gigabytes(6);
-  day.m.tiers[1].first_byte = seconds(0.05);
+  feed.cache = &day.m.tiers[design::TierIndex(0)];
+  day.m.tiers[design::TierIndex(0)].capacity = gigabytes(6);
+  day.m.tiers[design::TierIndex(1)].first_byte = seconds(0.05);
   day.d->storage[0].policy = catalog::EvictionPolicy::pin;
   day.d->storage[2].policy = catalog::EvictionPolicy::pin;
   day.asks.back().dataset.shuffle = false;
@@ -92,13 +92,13 @@ TEST(StorageDayReads, a_host_reads_its_part_through_its_drives) {
 TEST(StorageDayReads, a_cache_that_is_shared_has_a_part_for_each_host) {
   MadeDay day;
   jobs::FeedPlan& feed = add_cached(day);
-  feed.cache = &day.m.tiers[2];
-  day.m.tiers[2].capacity = gigabytes(24);
+  feed.cache = &day.m.tiers[design::TierIndex(2)];
+  day.m.tiers[design::TierIndex(2)].capacity = gigabytes(24);
   const StorageRun run = day.run();
   EXPECT_NEAR(run.jobs[0].hit_rate, 0.3, 1e-12) << "a fourth of 24 GB";
   EXPECT_NEAR(load_of(run, "hot")->use.read.base(), 160 * 0.5e9, 1);
   EXPECT_EQ(load_of(run, "drives"), nullptr);
-  day.m.tiers[2].capacity = gigabytes(1000);
+  day.m.tiers[design::TierIndex(2)].capacity = gigabytes(1000);
   EXPECT_EQ(day.run().jobs[0].hit_rate, 1);
 }
 
@@ -135,8 +135,8 @@ struct SharedWires {
     day.add_feed(1, 60);
     day.add_saves({"hot"}, 120).files = 6;
     day.set_rates(1, 100, 90);
-    day.m.tiers[1].creates = PerSecond(3);
-    day.m.tiers[1].first_byte = seconds(0.25);
+    day.m.tiers[design::TierIndex(1)].creates = PerSecond(3);
+    day.m.tiers[design::TierIndex(1)].first_byte = seconds(0.25);
   }
   JobStorage ring_with(const storage::WriteTime& drain) {
     day.trains[0].checkpoint->drain = drain;
@@ -192,7 +192,7 @@ TEST(StorageDayReads, a_ring_ends_with_its_last_message) {
 TEST(StorageDayReads, a_ring_of_nothing_says_nothing) {
   SharedWires wires;
   wires.day.d->fabric.storage.converged = false;
-  wires.day.m.networks[0].compute.port_rate = BytesPerSecond(0);
+  wires.day.m.networks[design::SiteIndex(0)].compute.port_rate = BytesPerSecond(0);
   const JobStorage got = wires.ring_with({.server = seconds(7.6)});
   EXPECT_EQ(got.all_reduce, 1);
   EXPECT_EQ(got.ring_alone, 1);
@@ -201,7 +201,7 @@ TEST(StorageDayReads, a_ring_of_nothing_says_nothing) {
 TEST(StorageDayReads, wires_of_their_own_keep_rings_from_bursts) {
   SharedWires wires;
   wires.day.d->fabric.storage.converged = false;
-  wires.day.m.networks[0].storage.port_rate = gbytes_per_s(50);
+  wires.day.m.networks[design::SiteIndex(0)].storage.port_rate = gbytes_per_s(50);
   const JobStorage got = wires.ring_with({.server = seconds(7.6)});
   EXPECT_FALSE(got.is_converged);
   EXPECT_NEAR(got.ring_alone, 1, 1e-6);

@@ -17,13 +17,13 @@ void add_unequal(MadeDay& day) {
   plan.load.busiest_rank = gigabytes(10);
   plan.write.serialise = seconds(4);  // 10 GB a rank, two ranks a host
   plan.files = 6;
-  plan.later = {{.tier = &day.m.tiers[2], .every = seconds(200)}};
-  day.m.tiers[1].creates = PerSecond(3);
-  day.m.tiers[1].first_byte = seconds(0.25);
-  day.m.tiers[1].stream_rate = gbytes_per_s(1);
-  day.m.tiers[1].client_streams = 4;
-  day.m.tiers[2].creates = PerSecond(12);
-  day.m.tiers[2].first_byte = seconds(0.75);
+  plan.later = {{.tier = &day.m.tiers[design::TierIndex(2)], .every = seconds(200)}};
+  day.m.tiers[design::TierIndex(1)].creates = PerSecond(3);
+  day.m.tiers[design::TierIndex(1)].first_byte = seconds(0.25);
+  day.m.tiers[design::TierIndex(1)].stream_rate = gbytes_per_s(1);
+  day.m.tiers[design::TierIndex(1)].client_streams = 4;
+  day.m.tiers[design::TierIndex(2)].creates = PerSecond(12);
+  day.m.tiers[design::TierIndex(2)].first_byte = seconds(0.75);
 }
 
 TEST(StorageDay, a_save_goes_from_stop_to_stop_by_hand) {
@@ -136,7 +136,7 @@ TEST(StorageDay, the_next_host_has_a_copy_of_its_own) {
   day.add_run(3);
   day.add_saves({"drives", "hot"}, 12);
   day.asks[0].checkpoint->replicas = 2;
-  day.m.tiers[1].first_byte = seconds(5);
+  day.m.tiers[design::TierIndex(1)].first_byte = seconds(5);
   const SaveTimes t = day.run().jobs[0].saves.value();
   EXPECT_NEAR(t.local.base(), 1.5 + 1.2 + 2, kNear);
   ASSERT_TRUE(t.peer);
@@ -240,7 +240,7 @@ TEST(StorageDay, a_file_server_has_whole_files_on_one_head) {
   day.d->storage[3].kind = design::TierKind::object;
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 2 + 2, kNear) << "on all four";
   day.d->storage[3].kind = design::TierKind::nfs;
-  day.m.tiers[3].servers = 0;
+  day.m.tiers[design::TierIndex(3)].servers = 0;
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 2 + 2, kNear) << "one at the least";
 }
 
@@ -251,7 +251,7 @@ TEST(StorageDay, what_nobody_has_a_rate_of_does_not_bind) {
   day.set_rates(1, 0, 0);
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 1.2 + 2, kNear) << "the wires";
   EXPECT_EQ(day.run().tiers[0].write_share, 0);
-  day.m.networks[0].storage.port_rate = BytesPerSecond(0);
+  day.m.networks[design::SiteIndex(0)].storage.port_rate = BytesPerSecond(0);
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 0.3 + 2, kNear) << "two streams of 20";
 }
 
@@ -259,7 +259,7 @@ TEST(StorageDay, tapes_are_fetched_before_they_are_read) {
   MadeDay day;
   catalog::StorageDevice tape;
   tape.read_latency = seconds(90);
-  day.m.tiers[2].device = &tape;
+  day.m.tiers[design::TierIndex(2)].device = &tape;
   day.add_run(1);
   day.add_saves({"cold"}, 9);
   const SaveTimes t = day.run().jobs[0].saves.value();

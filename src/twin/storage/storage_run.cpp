@@ -189,9 +189,7 @@ class Day {
             .client = t.stream_rate * t.client_streams};
   }
 
-  int tier_index(const machine::Tier* tier) const {
-    return static_cast<int>(tier - machine().tiers.data());
-  }
+  int tier_index(const machine::Tier* tier) const { return static_cast<int>(tier->index.value()); }
 
   int first_host(std::size_t j) const {
     int first = 0;

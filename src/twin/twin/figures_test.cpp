@@ -384,9 +384,9 @@ TEST(Figures, OfASiteByHand) {
   m.done[0].sites[0].it_energy = Watts(1e6) * hours(1);
   m.done[0].sites[0].it_highest = Watts(2e6);
   m.tell_all();
-  const machine::Site& site = m.machine.sites[0];
+  const machine::Site& site = m.machine.sites[design::SiteIndex(0)];
   const std::string name = site.site->name;
-  const double constant = machine::load_of(m.machine, 0).constant.base();
+  const double constant = machine::load_of(m.machine, design::SiteIndex(0)).constant.base();
   const auto value = [&](const char* id) { return m.value(Layer::facility, name, id); };
   EXPECT_NEAR(value("it_mean"), 1e6 + constant, 1e-3);
   EXPECT_NEAR(value("it_highest"), 2e6 + constant, 1e-3);

@@ -268,7 +268,7 @@ TEST(FleetQueue, a_scheduler_that_looks_at_power_knows_what_draws_always) {
   StandingWorld s(d);
   ASSERT_NE(s.world->power_room(0), nullptr);
   const facility::PowerRoom& room = *s.world->power_room(0);
-  const machine::SiteLoad load = machine::load_of(s.machine, 0);
+  const machine::SiteLoad load = machine::load_of(s.machine, design::SiteIndex(0));
   EXPECT_EQ(room.feed, kilowatts(400));
   EXPECT_NEAR(room.always.base(), load.constant.base() + 12 * 2000, 1e-6);
   const auto power =

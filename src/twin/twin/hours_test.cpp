@@ -57,7 +57,7 @@ TEST(HoursInTime, an_idle_site_emits_the_mean_of_the_products) {
   const Simulated s(sunny_design({}), {.horizon = days(2) + hours(6.5)});
   const twin::Run run = s.simulation.run_of(s.done);
   const Watts idle = s.simulation.scenario().fleets[0].host_power.idle * 8;
-  const Watts all = idle + machine::load_of(s.machine, 0).constant;
+  const Watts all = idle + machine::load_of(s.machine, design::SiteIndex(0)).constant;
   ASSERT_EQ(s.done[0].sites[0].it_by_hour.size(), 55U);
   EXPECT_NEAR(s.done[0].sites[0].it_by_hour[54] / (idle * hours(0.5)), 1, 1e-9);
   // Two whole days, and the six and a half hours of a third before the sun rises.

@@ -30,13 +30,13 @@ twin_storage::PlantShape PipelineProcess::plant_shape() const {
   const auto left = jobs::tiers_left(*s.machine, stages_, runs);
   twin_storage::PlantShape shape;
   for (std::size_t t = 0; t < left.size(); ++t) {
-    const machine::Tier& tier = s.machine->tiers[t];
+    const machine::Tier& tier = s.machine->tiers[design::TierIndex(t)];
     const auto rate = [](BytesPerSecond r) {
       return r > BytesPerSecond(0) ? r : storage::kUnlimitedRate;
     };
     shape.tiers.push_back({.label = tier.label,
-                           .read = rate(left[t].read),
-                           .write = rate(left[t].write),
+                           .read = rate(left[design::TierIndex(t)].read),
+                           .write = rate(left[design::TierIndex(t)].write),
                            .first_byte = tier.first_byte,
                            .restore = machine::mount_time(tier)});
   }
@@ -101,10 +101,9 @@ void PipelineProcess::start_next(std::size_t stage) {
     for (const std::size_t p : place.processes) world_.process(p).call();
     return;
   }
-  const auto spot = [&](const machine::Tier* tier) {
-    const machine::Tier* first = world_.scenario().machine->tiers.data();
+  const auto spot = [](const machine::Tier* tier) {
     return twin_storage::Spot{.tier = tier == nullptr ? twin_storage::Spot::kNone
-                                                      : static_cast<int>(tier - first)};
+                                                      : static_cast<int>(tier->index.value())};
   };
   plant_.start(
       {.from = spot(s.from), .to = spot(s.to), .bytes = s.out, .at_most = s.way, .tag = stage},

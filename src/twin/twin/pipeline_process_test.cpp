@@ -79,7 +79,7 @@ TEST(Pipeline, moves_take_what_the_slowest_part_of_their_way_takes) {
   // The closed form of machine/ is the same, alone.
   const auto left = jobs::tiers_left(lived.machine, lived.pipeline().stages(), {});
   for (std::size_t i = 0; i < 3; ++i) {
-    const Seconds alone = move_time(lived.pipeline().stages()[i], lived.machine, left);
+    const Seconds alone = move_time(lived.pipeline().stages()[i], left);
     EXPECT_NEAR(o.stages[i].mean_s(o.stages[i].end_ns - o.stages[i].start_ns), alone.base(), 1e-3);
   }
 }
@@ -232,8 +232,8 @@ void expect_bytes(const PipelineProcess& p, const machine::Machine& m) {
     if (!stage.moves()) continue;
     EXPECT_NEAR(o.moved.base(), stage.out.base() * static_cast<double>(o.ended), 1);
     const double begun = stage.out.base() * static_cast<double>(o.started);
-    written[static_cast<std::size_t>(stage.to - m.tiers.data())] += begun;
-    if (stage.from) read[static_cast<std::size_t>(stage.from - m.tiers.data())] += begun;
+    written[stage.to->index.value()] += begun;
+    if (stage.from) read[stage.from->index.value()] += begun;
   }
   for (std::size_t t = 0; t < m.tiers.size(); ++t) {
     EXPECT_NEAR(p.plant().use(static_cast<int>(t)).written.base(), written[t], 1);

@@ -9,7 +9,7 @@ namespace {
 
 std::size_t site_index(const machine::Machine& m, const machine::Fleet& f) {
   for (std::size_t i = 0; i < m.sites.size(); ++i) {
-    if (m.sites[i].site == f.site) return i;
+    if (m.sites[design::SiteIndex(i)].site == f.site) return i;
   }
   return 0;
 }

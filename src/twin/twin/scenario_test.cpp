@@ -23,7 +23,8 @@ struct CountedFleet {
     part = scenario_of(m, days(1)).fleets.front();
   }
   facility::NodePower node() const {
-    return *facility::node_power_of(m.fleets[0].node.part, m.fleets[0].accelerator());
+    return *facility::node_power_of(m.fleets[design::FleetIndex(0)].node.part,
+                                    m.fleets[design::FleetIndex(0)].accelerator());
   }
   machine::Machine m;
   FleetPart part;

@@ -72,9 +72,9 @@ void plan_plain(ServicePlan& p) {
   p.most = p.windows.levels.back().rate;
 }
 
-ServicePlan plan_of(const machine::Machine& m, jobs::ServeJob job) {
+ServicePlan plan_of(jobs::ServeJob job) {
   ServicePlan p{.job = std::move(job)};
-  if (p.job.fleet != nullptr) p.fleet = m.index_of(*p.job.fleet);
+  if (p.job.fleet != nullptr) p.fleet = p.job.fleet->index.value();
   if (!p.feasible()) return p;
   p.replicas = static_cast<int>(std::min(p.job.replicas, kMostReplicas));
   p.least = static_cast<int>(std::min(p.job.replicas_least, kMostReplicas));
@@ -125,7 +125,7 @@ int ServicePlan::called_at(std::size_t hour) const {
 std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w,
                                        bool windows) {
   std::vector<ServicePlan> plans;
-  for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) plans.push_back(plan_of(m, std::move(job)));
+  for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) plans.push_back(plan_of(std::move(job)));
   const bool in_zones = !std::get<design::Serve>(w.task).zones.empty();
   if (in_zones) plan_failovers(plans);
   if (!windows) return plans;

@@ -18,7 +18,8 @@ struct PlainService {
     design::Design d = sample_design();
     base = jobs::build_machine(d, machine::known());
     serve.network = design::PlainNetwork{
-        .params = 1e8, .forward = *jobs::plain_rate(base, base.fleets[0]) * seconds(0.01)};
+        .params = 1e8,
+        .forward = *jobs::plain_rate(base, base.fleets[design::FleetIndex(0)]) * seconds(0.01)};
     serve.arrivals = {.rate = PerSecond(300)};
   }
   ServicePlan plan() {

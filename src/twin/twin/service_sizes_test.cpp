@@ -67,7 +67,8 @@ TEST(ServiceSizes, as_many_replicas_as_the_peak_needs_at_four_fifths) {
   EXPECT_EQ(p.ask.replicas, p.replicas);
   EXPECT_EQ(p.ask.most, p.most);
   EXPECT_EQ(p.ask.start, p.job.start);
-  EXPECT_EQ(p.job.start, jobs::replica_start(s.machine, *p.job.serve, s.machine.fleets[0], 1));
+  EXPECT_EQ(p.job.start, jobs::replica_start(s.machine, *p.job.serve,
+                                             s.machine.fleets[design::FleetIndex(0)], 1));
   EXPECT_EQ(p.ask.serve, p.job.serve);
   EXPECT_FALSE(p.ask.rise || p.ask.retrieval);
   EXPECT_EQ(p.ask.guests, 0);

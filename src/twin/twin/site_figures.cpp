@@ -72,7 +72,7 @@ void tell_swing(Section& s, const jobs::TrainJob& job, const FleetPart& part, Wa
 // The feed against what stands behind it, fleet by fleet, and the caps that would keep it.
 void tell_feed(Section& s, const Scenario& scenario, std::size_t site,
                const machine::SiteLoad& load, double highest_w, double pue) {
-  const auto& limit = scenario.machine->sites[site].site->power;
+  const auto& limit = scenario.machine->sites[design::SiteIndex(site)].site->power;
   if (!limit || highest_w * pue <= limit->base()) return;
   std::vector<facility::Feed> feeds = {
       {.name = "site", .limit = *limit, .demand = load.constant * pue}};
@@ -210,7 +210,7 @@ Estimate power_model() {
 
 facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& over,
                              std::size_t site) {
-  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, design::SiteIndex(site));
   const double mean_w = over.estimate([&](const Replication& r) {
                               return (r.sites[site].it_energy / scenario.horizon).base();
                             })
@@ -221,7 +221,7 @@ facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& o
 }
 
 void tell_site(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t site) {
-  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, design::SiteIndex(site));
   const Seconds horizon = run.simulated;
   const OverReplications::Of it_mean = [=](const Replication& r) {
     return (r.sites[site].it_energy / horizon + load.constant).base();
@@ -231,7 +231,7 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
   };
   run.energy_j += over.estimate(it_mean).value * horizon.base();
   if (load.hosts_nameplate <= Watts(0)) return;
-  const machine::Site& built = scenario.machine->sites[site];
+  const machine::Site& built = scenario.machine->sites[design::SiteIndex(site)];
   Section s{.layer = figures::Layer::facility, .name = built.site->name};
   over.add_with(power_model(), s, FigureId::it_mean, it_mean);
   over.add_with(power_model(), s, FigureId::it_highest, it_highest);
@@ -268,7 +268,7 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
   tell_story(s, over, *built.site, site);
   for (const jobs::TrainJob& job : scenario.trains) {
     if (!job.feasible() || job.fleet->rented()) continue;
-    const FleetPart& part = scenario.fleets[scenario.machine->index_of(*job.fleet)];
+    const FleetPart& part = scenario.fleets[job.fleet->index.value()];
     if (part.site != site || part.host_power.peak <= Watts(0)) continue;
     tell_swing(s, job, part, built.site->power.value_or(Watts(0)));
     const Watts limit = part.host_power.accelerators / std::max(1, part.accelerators_per_host);

@@ -34,11 +34,11 @@ SiteLives::~SiteLives() { world_.kernel().forget(*this); }
 
 SiteLives::Site SiteLives::made_of(std::size_t number) {
   const machine::Machine& m = *world_.scenario().machine;
-  const machine::SiteLoad load = machine::load_of(m, number);
-  const design::Site& wanted = *m.sites[number].site;
+  const machine::SiteLoad load = machine::load_of(m, design::SiteIndex(number));
+  const design::Site& wanted = *m.sites[design::SiteIndex(number)].site;
   const std::string name = "facility/" + wanted.name;
   Site site{.wanted = &wanted,
-            .hours = m.sites[number].hours,
+            .hours = m.sites[design::SiteIndex(number)].hours,
             .nameplate = load.hosts_nameplate + load.constant,
             .constant = load.constant,
             .plant = machine::cooling_plant(wanted, load.hosts_nameplate + load.constant),

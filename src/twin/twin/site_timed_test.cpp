@@ -99,7 +99,7 @@ TEST(SiteTimed, a_battery_lasts_by_what_is_drawn) {
     d.sites.front().battery = seconds(600);
     if (has_generator) d.sites.front().generator = seconds(2000);
     TimedTrain t(Seconds(out.at + out.length + 10), d);
-    const machine::SiteLoad load = machine::load_of(t.machine, 0);
+    const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
     const double share =
         (kStepping + load.constant.base()) / (load.hosts_nameplate + load.constant).base();
     ASSERT_LT(share, 1);
@@ -137,7 +137,7 @@ TEST(SiteTimed, a_loop_without_pumps_stops_the_run_at_its_margin) {
   d.sites.front().battery = hours(10);
   d.sites.front().generator = seconds(900);
   TimedTrain t(Seconds(out.at + 1000), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, 0);
+  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
   t.run();
   const double hot = 10 * loop_j_per_k(load) / (kStepping + load.constant.base());
   const SiteStory story = t.world->site_lives().stories().front();
@@ -155,7 +155,7 @@ TEST(SiteTimed, a_loop_is_as_warm_as_it_was_left) {
   design::Design d = failing_utility();
   d.sites.front().battery = hours(10);
   TimedTrain t(Seconds(out.at + 10), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, 0);
+  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
   t.run();
   EXPECT_NEAR(t.world->site_lives().stories().front().warmest_k,
               10 * (kStepping + load.constant.base()) / loop_j_per_k(load), 1e-6);
@@ -173,7 +173,8 @@ double lost_at(const FleetPart& part, double carried) {
 // first fails.
 TEST(SiteTimed, a_lost_unit_slows_the_run_to_what_the_others_carry) {
   design::Design d = timed_design();
-  const machine::SiteLoad before = machine::load_of(jobs::build_machine(d, machine::known()), 0);
+  const machine::SiteLoad before =
+      machine::load_of(jobs::build_machine(d, machine::known()), design::SiteIndex(0));
   const double heat = (before.hosts_nameplate + before.constant).base();
   d.sites.front().cooling_unit = Watts(heat / 4 * 1.0001);
   d.sites.front().cooling_unit_mtbf = days(40);
@@ -223,7 +224,7 @@ TEST(SiteTimed, a_hot_hour_slows_the_run_while_it_lasts) {
   d.sites.front().cooling_spares = 0;
   d.sites.front().cooling_design = 35;
   TimedTrain t(hours(4.5), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, 0);
+  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
   t.run();
   const double carried = (load.hosts_nameplate + load.constant).base() / 2;
   const double drawn = kStepping + load.constant.base();

@@ -28,7 +28,7 @@ struct ToldHours {
     o.it_by_hour = {Joules(1e9), Joules(3e9), Joules(0.5e9)};
     o.it_energy = Joules(4.5e9);
     o.it_highest = Watts(1e6);
-    constant = machine::load_of(t.machine, 0).constant.base();
+    constant = machine::load_of(t.machine, design::SiteIndex(0)).constant.base();
     run.simulated = hours(2.5);
     run.replications = 1;
     run.series.bin = seconds(2700);

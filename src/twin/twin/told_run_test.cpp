@@ -139,7 +139,7 @@ TEST(ToldSite, the_story_of_a_site) {
     return t;
   };
   const auto value = [](const ToldRun& t, const char* id) {
-    return t.value(Layer::facility, t.machine.sites[0].site->name, id);
+    return t.value(Layer::facility, t.machine.sites[design::SiteIndex(0)].site->name, id);
   };
   const auto power = story_of([](design::Site& s) { s.outage_mtbf = days(30); });
   EXPECT_EQ(value(*power, "outages"), 3);
@@ -165,9 +165,9 @@ TEST(ToldSite, a_feed_that_is_too_small_names_its_cap) {
   t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
   t.first().sites[0].it_highest = Watts(1.3e6);
   t.told();
-  const std::string name = t.machine.sites[0].site->name;
+  const std::string name = t.machine.sites[design::SiteIndex(0)].site->name;
   const double pue = t.value(Layer::facility, name, "pue");
-  const double constant = machine::load_of(t.machine, 0).constant.base();
+  const double constant = machine::load_of(t.machine, design::SiteIndex(0)).constant.base();
   const Watts highest((1.3e6 + constant) * pue);
   const auto limit_with = [&](Watts power) {
     design::Design d = sample_design();
@@ -201,7 +201,7 @@ TEST(ToldSite, lines_and_bursts_have_their_errors) {
   t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
   t.first().sites[0].it_highest = Watts(1.3e6);
   t.told();
-  const std::string name = t.machine.sites[0].site->name;
+  const std::string name = t.machine.sites[design::SiteIndex(0)].site->name;
   const std::string label = t.scenario.trains[0].label;
   for (const std::string id : {"line_hz_", "line_amplitude_"}) {
     const figures::Figure* f = t.figure(Layer::facility, name, id + label);

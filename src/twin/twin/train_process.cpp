@@ -25,8 +25,7 @@ std::int64_t part_of(std::int64_t span, double share) {
 TrainProcess::TrainProcess(World& world, const jobs::TrainJob& job, std::size_t number)
     : world_(world), job_(job), number_(number) {
   if (!job.feasible()) return;
-  const machine::Machine& m = *world.scenario().machine;
-  fleet_ = m.index_of(*job.fleet);
+  fleet_ = job.fleet->index.value();
   slots_ = job.accelerators > 0
                ? job.accelerators
                : std::int64_t{job.hosts} * world.fleet(fleet_).part().slots_per_host;

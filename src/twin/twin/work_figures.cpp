@@ -343,7 +343,7 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
     return;
   }
   Section s{.layer = Layer::serving, .name = p.job.label};
-  const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
+  const bool is_host = scenario.machine->fleets[design::FleetIndex(p.fleet)].host != nullptr;
   const std::string on = p.beside > 1
                              ? fmt::format("on slices, {} an accelerator", p.beside)
                              : fmt::format("of {} {}{}", p.slots, is_host ? "host" : "accelerator",

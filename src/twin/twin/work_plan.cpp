@@ -26,8 +26,8 @@ void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
   p.trace = std::move(trace->jobs);
 }
 
-std::size_t index_of(const machine::Machine& m, const machine::Fleet* fleet) {
-  return fleet == nullptr ? 0 : m.index_of(*fleet);
+std::size_t index_of(const machine::Fleet* fleet) {
+  return fleet == nullptr ? 0 : fleet->index.value();
 }
 
 }  // namespace
@@ -35,14 +35,14 @@ std::size_t index_of(const machine::Machine& m, const machine::Fleet* fleet) {
 StreamPlan stream_plan(const machine::Machine& m, const design::Workload& w,
                        const catalog::ReadFile& read) {
   StreamPlan p{.job = jobs::stream_job(m, w)};
-  p.fleet = index_of(m, p.job.fleet);
+  p.fleet = index_of(p.job.fleet);
   if (p.feasible() && p.job.from_trace) read_trace(p, read);
   return p;
 }
 
 SlicePlan slice_plan(const machine::Machine& m, const design::Workload& w) {
   SlicePlan p{.job = jobs::slice_job(m, w)};
-  p.fleet = index_of(m, p.job.fleet);
+  p.fleet = index_of(p.job.fleet);
   return p;
 }
 
@@ -50,7 +50,7 @@ BatchPlan batch_plan(const machine::Machine& m, const design::Workload& w) {
   BatchPlan p{.job = jobs::batch_job(m, w)};
   if (!p.feasible()) return p;
   const machine::Fleet& fleet = *p.job.fleet;
-  p.fleet = m.index_of(fleet);
+  p.fleet = fleet.index.value();
   const int hosts =
       w.terms.nodes ? std::min(fleet.hosts, *w.terms.nodes * fleet.hosts_per_node()) : fleet.hosts;
   p.element = p.job.element(std::min(p.job.elements, std::max(1, hosts)));

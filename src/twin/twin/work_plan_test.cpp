@@ -18,11 +18,11 @@ struct PlannedWork {
     d.workloads.front().terms = {};
     d.workloads.front().terms.name = "work";
     m = jobs::build_machine(std::move(d), machine::known());
-    m.fleets[0].node.cores = 16;
-    m.fleets[0].node.memory = gigabytes(64);
+    m.fleets[design::FleetIndex(0)].node.cores = 16;
+    m.fleets[design::FleetIndex(0)].node.memory = gigabytes(64);
     workload = m.design().workloads.front();
   }
-  machine::Fleet& fleet() { return m.fleets[0]; }
+  machine::Fleet& fleet() { return m.fleets[design::FleetIndex(0)]; }
   template <class T>
   T& task() {
     return std::get<T>(workload.task);

@@ -50,7 +50,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
     }
   }
   for (std::size_t s = 0; s < sites_.size(); ++s) {
-    if (scenario.machine->sites[s].hours == nullptr) continue;
+    if (scenario.machine->sites[design::SiteIndex(s)].hours == nullptr) continue;
     sites_[s].by_hour.resize(static_cast<std::size_t>(std::ceil(scenario.horizon / hours(1))));
   }
   if (scenario.machine->design().scheduler.power_aware) measure_rooms();
@@ -88,11 +88,13 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
 void World::measure_rooms() {
   const machine::Machine& m = *scenario_.machine;
   for (std::size_t s = 0; s < m.sites.size(); ++s) {
-    const machine::SiteLoad load = machine::load_of(m, s);
+    const machine::SiteLoad load = machine::load_of(m, design::SiteIndex(s));
     facility::PowerRoom room{.feed = Watts(std::numeric_limits<double>::infinity())};
     const auto power = site_power(m.catalog(), load.request(load.hosts_nameplate + load.constant));
-    if (m.sites[s].site->power && power) {
-      room = {.feed = *m.sites[s].site->power, .pue = power->pue.middle, .always = load.constant};
+    if (m.sites[design::SiteIndex(s)].site->power && power) {
+      room = {.feed = *m.sites[design::SiteIndex(s)].site->power,
+              .pue = power->pue.middle,
+              .always = load.constant};
     }
     for (const FleetPart& part : scenario_.fleets) {
       if (part.site == s && !part.fleet->rented()) {
