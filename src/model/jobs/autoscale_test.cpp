@@ -36,7 +36,7 @@ TEST(Autoscale, rate_at_the_target_has_the_target_in_flight) {
   const machine::Machine m = build_machine(d, machine::known());
   serving::RequestShape r = request_of(m, serve_at(d, 0));
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  const ServingQuery q = serving_query(m.models(), serve_at(d, 0), *model, m.fleets[0], r);
+  const ServingQuery q = serving_query(m.models(), serve_at(d, 0), *model, m.fleets[design::FleetIndex(0)], r);
   const auto replica = replica_of(m.models(), q);
   ASSERT_TRUE(replica);
   const machine::Costs costs = serving_costs(m.models(), q);

@@ -20,7 +20,7 @@ TEST(BatchWork, inference_requests_become_accelerator_hours) {
       "input_tokens: 800, output_tokens: 100 } }\n");
   const machine::Machine m = build_machine(d, machine::known());
   const jobs::BatchWork w =
-      accelerator_work(m, std::get<design::Batch>(d.workloads[0].task), m.fleets[0]);
+      accelerator_work(m, std::get<design::Batch>(d.workloads[0].task), m.fleets[design::FleetIndex(0)]);
   ASSERT_EQ(w.infeasible, "");
   EXPECT_EQ(w.devices, 2);
   EXPECT_EQ(w.tasks, 6);
@@ -32,7 +32,7 @@ TEST(BatchWork, inference_requests_become_accelerator_hours) {
 TEST(BatchWork, inference_is_infeasible_without_a_model_or_a_fitting_device) {
   const machine::Machine m = plain_service("arrivals: { rate: 1 /s }");
   design::Batch batch{.accelerator_hours = 12, .tasks = 5};
-  const jobs::BatchWork given = accelerator_work(m, batch, m.fleets[0]);
+  const jobs::BatchWork given = accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(given.accelerator_hours, 12);
   EXPECT_EQ(given.tasks, 5);
   EXPECT_EQ(given.devices, 1);
@@ -40,28 +40,28 @@ TEST(BatchWork, inference_is_infeasible_without_a_model_or_a_fitting_device) {
   EXPECT_EQ(given.infeasible, "");
   batch.inference = design::Inference{
       .model = "llama-3-8b", .requests = 100, .input_tokens = 100, .output_tokens = 10};
-  EXPECT_NE(accelerator_work(m, batch, m.fleets[1]).infeasible, "") << "a fleet of CPUs";
-  const jobs::BatchWork one = accelerator_work(m, batch, m.fleets[0]);
+  EXPECT_NE(accelerator_work(m, batch, m.fleets[design::FleetIndex(1)]).infeasible, "") << "a fleet of CPUs";
+  const jobs::BatchWork one = accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(one.infeasible, "");
   EXPECT_EQ(one.devices, 1) << "the least that fits";
   EXPECT_EQ(one.tasks, 5);
   EXPECT_DOUBLE_EQ(one.accelerator_hours, 100 / one.rate.base() / 3600);
   batch.inference->model = "nothing";
-  EXPECT_NE(accelerator_work(m, batch, m.fleets[0]).infeasible, "") << "an unknown model";
+  EXPECT_NE(accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]).infeasible, "") << "an unknown model";
   batch.inference->model = "llama-3-8b";
   const machine::Machine cut =
       asked_machine("  - serve: { name: s, model: llama-3-8b, arrivals: { rate: 1 /s } }\n");
-  machine::Fleet sliced = cut.fleets[0];
+  machine::Fleet sliced = cut.fleets[design::FleetIndex(0)];
   sliced.slices.resize(2);
   EXPECT_NE(accelerator_work(cut, batch, sliced).infeasible, "") << "slices of two sizes";
   const machine::Machine halves =
       asked_machine("  - serve: { name: s, model: llama-3-8b, arrivals: { rate: 1 /s } }\n",
                     ", mig: { 3g.40gb: 2 }");
-  EXPECT_EQ(accelerator_work(halves, batch, halves.fleets[0]).infeasible, "") << "of one size";
+  EXPECT_EQ(accelerator_work(halves, batch, halves.fleets[design::FleetIndex(0)]).infeasible, "") << "of one size";
   batch.inference->model = "llama-3-405b";
   batch.inference->tp = 1;
-  EXPECT_NE(accelerator_work(m, batch, m.fleets[0]).infeasible, "");
-  EXPECT_EQ(accelerator_work(m, batch, m.fleets[0]).accelerator_hours, 12) << "as given";
+  EXPECT_NE(accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]).infeasible, "");
+  EXPECT_EQ(accelerator_work(m, batch, m.fleets[design::FleetIndex(0)]).accelerator_hours, 12) << "as given";
 }
 
 // A piece as long as the MTBF takes e - 1 times as long. At most twenty losses are counted.

@@ -35,7 +35,7 @@ constexpr const char* kOpen =
 std::string lacks(const machine::Machine& m, const std::vector<machine::TierAsk>& asks) {
   storage::TierDemand d;
   for (const machine::TierAsk& a : asks) d = d + a.demand;
-  const machine::Tier& t = m.tiers[0];
+  const machine::Tier& t = m.tiers[design::TierIndex(0)];
   std::string out;
   if (t.capacity < d.capacity) out += "capacity ";
   if (t.read < d.read) out += "read ";
@@ -73,7 +73,7 @@ TEST(BuildMachine, open_tiers_get_the_fewest_servers_that_meet_the_demand) {
     train.dataset.sample_size = c.sample;
     train.checkpoint->every = c.every;
     const machine::Machine m = build_machine(d, machine::known());
-    const machine::Tier& t = m.tiers[0];
+    const machine::Tier& t = m.tiers[design::TierIndex(0)];
     ASSERT_TRUE(t.need) << c.name;
     EXPECT_EQ(t.need->size.limit, c.limit) << c.name;
     EXPECT_EQ(t.need->size.servers_for, c.servers_for) << c.name;
@@ -86,9 +86,9 @@ TEST(BuildMachine, open_tiers_get_the_fewest_servers_that_meet_the_demand) {
     // As counted, the same machine.
     d.storage[0].servers = static_cast<int>(t.servers);
     const machine::Machine counted = build_machine(d, machine::known());
-    EXPECT_EQ(counted.tiers[0].read, t.read);
-    EXPECT_EQ(counted.tiers[0].write, t.write);
-    EXPECT_EQ(counted.tiers[0].capacity, t.capacity);
+    EXPECT_EQ(counted.tiers[design::TierIndex(0)].read, t.read);
+    EXPECT_EQ(counted.tiers[design::TierIndex(0)].write, t.write);
+    EXPECT_EQ(counted.tiers[design::TierIndex(0)].capacity, t.capacity);
   }
 }
 
@@ -97,7 +97,7 @@ TEST(BuildMachine, open_tiers_get_the_fewest_servers_that_meet_the_demand) {
 TEST(BuildMachine, servers_for_capacity_by_hand) {
   const machine::Machine m = build_machine(
       design_with_tier(std::string(kOpen) + ", read: 1 GB/s, write: 1 GB/s"), machine::known());
-  const machine::Tier& t = m.tiers[0];
+  const machine::Tier& t = m.tiers[design::TierIndex(0)];
   ASSERT_TRUE(t.need);
   EXPECT_EQ(t.need->size.limit, storage::TierLimit::capacity);
   EXPECT_NEAR(t.need->size.by_capacity, 203.95 / 4.9152, 0.05);
@@ -109,31 +109,31 @@ TEST(BuildMachine, servers_for_capacity_by_hand) {
 TEST(BuildMachine, tiers_without_demand_survive_the_loss_of_a_server) {
   design::Design d = design_with_tier(kOpen);
   d.workloads.clear();
-  const machine::Tier t = build_machine(d, machine::known()).tiers[0];
+  const machine::Tier t = build_machine(d, machine::known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(t.servers, 5);
   EXPECT_EQ(t.devices, 60);
   ASSERT_TRUE(t.need);
   EXPECT_TRUE(t.need->for_durability);
   d.storage[0].protection = design::Protection{.data = 1, .parity = 0};
-  EXPECT_EQ(build_machine(d, machine::known()).tiers[0].servers, 1);
+  EXPECT_EQ(build_machine(d, machine::known()).tiers[design::TierIndex(0)].servers, 1);
   d.storage[0].device = "pfs-ddn-ai400x2";
   d.storage[0].protection.reset();
   d.storage[0].devices_per_server = 1;
-  EXPECT_EQ(build_machine(d, machine::known()).tiers[0].servers, 1);
+  EXPECT_EQ(build_machine(d, machine::known()).tiers[design::TierIndex(0)].servers, 1);
 }
 
 // Small files are opened one by one and need more than one metadata server.
 TEST(BuildMachine, small_files_need_more_metadata_servers) {
   design::Design d = design_with_tier(kOpen);
   design::Train& train = std::get<design::Train>(d.workloads[0].task);
-  EXPECT_LE(build_machine(d, machine::known()).tiers[0].metadata_servers, 1);
+  EXPECT_LE(build_machine(d, machine::known()).tiers[design::TierIndex(0)].metadata_servers, 1);
   train.dataset.format = design::DataFormat::files;
   train.dataset.sample_size = kilobytes(20);
   train.network = design::PlainNetwork{.params = 25e6, .forward = Flops(4e9)};
   train.model.clear();
   train.batch = 8192;
   const machine::Machine m = build_machine(d, machine::known());
-  const machine::Tier& t = m.tiers[0];
+  const machine::Tier& t = m.tiers[design::TierIndex(0)];
   PerSecond asked{0};
   for (const machine::TierAsk& a : asks_of(m)) asked += a.creates;
   EXPECT_GT(asked, PerSecond(20'000));
@@ -162,7 +162,7 @@ TEST(BuildMachine, every_storage_profile_is_a_complete_tier) {
     const design::Design d = design_with_tier("profile: " + p.id);
     ASSERT_EQ(d.storage.size(), 1U) << p.id;
     const machine::Machine m = build_machine(d, machine::known());
-    const machine::Tier& t = m.tiers[0];
+    const machine::Tier& t = m.tiers[design::TierIndex(0)];
     EXPECT_TRUE(t.need) << p.id << " leaves the count to the workloads";
     EXPECT_EQ(lacks(m, asks_of(m)), "") << p.id;
     EXPECT_LE(t.latency.total, machine::latency_target(t.tier->tier) * 2) << p.id;

@@ -62,8 +62,8 @@ TEST(FailoverWays, workload_stays_in_its_country) {
 
 TEST(FailoverWays, zone_runs_on_the_named_fleet_or_the_first_of_its_site) {
   const machine::Machine m = served("arrivals: { rate: 1 /s, trace: chat }");
-  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two"}), &m.fleets[1]);
-  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two", .fleet = "h"}), &m.fleets[2]);
+  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two"}), &m.fleets[design::FleetIndex(1)]);
+  EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "two", .fleet = "h"}), &m.fleets[design::FleetIndex(2)]);
   EXPECT_EQ(fleet_of_zone(m.fleets, {.site = "none"}), nullptr);
 }
 

@@ -17,14 +17,14 @@ TEST(KvRoom, replicas_share_the_rate_of_their_kv_tier) {
         "arrivals: { rate: 1 /s, trace: chat }, kv_tier: { tier: " + tier + ", capacity: 500 GB }");
     ServingQuery q = query_on("llama-3-8b");
     q.split.tp = tp;
-    return jobs::kv_room(m, only_serve(m), m.fleets[0], q, replicas);
+    return jobs::kv_room(m, only_serve(m), m.fleets[design::FleetIndex(0)], q, replicas);
   };
   const KvRoom host = room("host", 3);
   EXPECT_EQ(host.room, gigabytes(500));
   EXPECT_NEAR(host.rate.base(), 2 * 51.2e9, 1);
   EXPECT_EQ(host.first_byte, microseconds(50));
   const machine::Machine m = served("arrivals: { rate: 1 /s, trace: chat }");
-  const KvRoom none = jobs::kv_room(m, only_serve(m), m.fleets[0], query_on("llama-3-8b"), 1);
+  const KvRoom none = jobs::kv_room(m, only_serve(m), m.fleets[design::FleetIndex(0)], query_on("llama-3-8b"), 1);
   EXPECT_EQ(none.room, Bytes(0));
   const KvRoom near = room("near", 10);
   EXPECT_EQ(near.rate, gbytes_per_s(3)) << "a tenth of the tier";

@@ -54,17 +54,17 @@ TEST(Pipeline, stages_know_what_they_move_and_wait_for) {
   EXPECT_EQ(kept_by(stages[4], m.design().pipeline), terabytes(1));
   for (const PipelineStage& s : stages) EXPECT_EQ(s.infeasible, "");
   const auto left = tiers_left(m, stages, {});
-  EXPECT_EQ(left[0].read, gbytes_per_s(40));
-  EXPECT_EQ(left[1].write, gbytes_per_s(3));
+  EXPECT_EQ(left[design::TierIndex(0)].read, gbytes_per_s(40));
+  EXPECT_EQ(left[design::TierIndex(1)].write, gbytes_per_s(3));
   // 1 ms of each tier's first byte; 10 TB at 1 GB/s; 0.6 GB at the line's 2 GB/s.
-  machine::expect_close(move_time(stages[0], m, left).base(), 1e-3 + 10'000);
-  machine::expect_close(move_time(stages[3], m, left).base(), 2e-3 + 0.3);
-  std::vector<TierLeft> busy = left;
-  busy[1].write = gbytes_per_s(0.5);
-  machine::expect_close(move_time(stages[3], m, busy).base(), 2e-3 + 1.2);
+  machine::expect_close(move_time(stages[0], left).base(), 1e-3 + 10'000);
+  machine::expect_close(move_time(stages[3], left).base(), 2e-3 + 0.3);
+  TiersLeft busy = left;
+  busy[design::TierIndex(1)].write = gbytes_per_s(0.5);
+  machine::expect_close(move_time(stages[3], busy).base(), 2e-3 + 1.2);
   busy = left;
-  busy[0].read = gbytes_per_s(0.25);
-  machine::expect_close(move_time(stages[3], m, busy).base(), 2e-3 + 2.4);
+  busy[design::TierIndex(0)].read = gbytes_per_s(0.25);
+  machine::expect_close(move_time(stages[3], busy).base(), 2e-3 + 2.4);
 }
 
 // `register` moves the weights of the training run above it, even with another stage between.
@@ -109,11 +109,11 @@ TEST(Pipeline, stages_get_what_other_runs_leave_of_a_tier) {
   job.checkpoint->interval = seconds(300);
   const auto left = [&] {
     const TrainJob* runs[] = {&job};
-    return tiers_left(r.machine, {}, runs).at(0);
+    return tiers_left(r.machine, {}, runs).front();
   };
   EXPECT_NEAR(left().read.base(), 90e9 - 40e9 * 0.5 * 0.75, 1);
   EXPECT_NEAR(left().write.base(), 9e9 - 3e9, 1);
-  job.checkpoint->later = {{.tier = &r.machine.tiers[0], .every = seconds(900)}};
+  job.checkpoint->later = {{.tier = &r.machine.tiers[design::TierIndex(0)], .every = seconds(900)}};
   EXPECT_NEAR(left().write.base(), 9e9 - 3e9 - 1e9, 1);
   job.checkpoint->interval = Seconds();
   EXPECT_NEAR(left().write.base(), 9e9, 1) << "without an interval its saves have no rate";
@@ -138,12 +138,12 @@ TEST(Pipeline, unknown_workloads_and_unknown_rates) {
   EXPECT_NE(stages[0].infeasible, "") << "no workload has that name";
   // A tier may have less than one byte per second left; 0 means that the rate is not known.
   const Seconds first = stages[1].to->first_byte;
-  std::vector<TierLeft> left(m.tiers.size());
-  const auto of = static_cast<std::size_t>(stages[1].to - m.tiers.data());
+  TiersLeft left(m.tiers.size());
+  const design::TierIndex of = stages[1].to->index;
   left[of].write = BytesPerSecond(0.5);
-  EXPECT_DOUBLE_EQ(move_time(stages[1], m, left).base(), first.base() + 16e9);
+  EXPECT_DOUBLE_EQ(move_time(stages[1], left).base(), first.base() + 16e9);
   left[of].write = BytesPerSecond(0);
-  EXPECT_LT(move_time(stages[1], m, left).base(), first.base() + 1e6);
+  EXPECT_LT(move_time(stages[1], left).base(), first.base() + 1e6);
   // A copy without an interval takes no bandwidth.
   design::Workload work;
   TrainJob job{.workload = &work};

@@ -335,8 +335,8 @@ TEST(PredictServing, cores_serve_at_the_rate_of_their_memory) {
   const AskedDevice host = ask_device(
       "node: cpu-2s-server, custom: { memory: 1 TB, memory_bandwidth: 800 GB/s, "
       "matrix_rate: 400 TFLOP/s }");
-  ASSERT_NE(host.machine.fleets[0].host, nullptr);
-  EXPECT_EQ(host.machine.fleets[0].devices(), 2);
+  ASSERT_NE(host.machine.fleets[design::FleetIndex(0)].host, nullptr);
+  EXPECT_EQ(host.machine.fleets[design::FleetIndex(0)].devices(), 2);
   EXPECT_EQ(host.query.accelerator->id, machine::kHostDevice);
   const double step = predict_step(machine::known(), host.query, {.decoding = 1, .context = 500})
                           .value()

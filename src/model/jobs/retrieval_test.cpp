@@ -24,7 +24,7 @@ TEST(Retrieval, reads_slow_down_as_their_tier_fills) {
   };
   const design::Design calm = service_design(text(1));
   const machine::Machine m = build_machine(calm, machine::known());
-  const auto ask = retrieval_of(m, serve_at(calm, 0), m.fleets[0]);
+  const auto ask = retrieval_of(m, serve_at(calm, 0), m.fleets[design::FleetIndex(0)]);
   ASSERT_TRUE(ask);
   EXPECT_DOUBLE_EQ(ask->asked.base(), 80);
   EXPECT_DOUBLE_EQ(ask->law.reads, 10);
@@ -39,12 +39,12 @@ TEST(Retrieval, reads_slow_down_as_their_tier_fills) {
   const double half = ask->gives.base() / 80 / 2;  // requests per second at half of its rate
   const design::Design busy = service_design(text(half));
   const machine::Machine b = build_machine(busy, machine::known());
-  const auto slow = retrieval_of(b, serve_at(busy, 0), b.fleets[0]);
+  const auto slow = retrieval_of(b, serve_at(busy, 0), b.fleets[design::FleetIndex(0)]);
   EXPECT_NEAR(slow->law.median / tier.latency.total, 2, 1e-3);
 
   serving::RequestShape r = request_of(m, serve_at(calm, 0));
   EXPECT_DOUBLE_EQ(r.input, 2000);
-  add_retrieval(r, m, serve_at(calm, 0), m.fleets[0]);
+  add_retrieval(r, m, serve_at(calm, 0), m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(r.before.base(), traffic::retrieval_mean(ask->law).base());
   EXPECT_GT(r.before_p99, r.before);
 }
@@ -62,7 +62,7 @@ TEST(Retrieval, services_share_the_reads_of_a_tier) {
       service("u", "rate: 900 /s", "tier: own, reads: 8") +
       "  - batch: { name: b, core_hours: 3 }\n"
       "  - serve: { name: v, model: llama-3-8b, arrivals: { rate: 7 /s } }\n");
-  const machine::Fleet& fleet = m.fleets[0];
+  const machine::Fleet& fleet = m.fleets[design::FleetIndex(0)];
   const auto small = retrieval_of(m, asked_serve(m, 0), fleet);
   ASSERT_TRUE(small);
   EXPECT_EQ(small->tier->label, "fast");
@@ -94,9 +94,9 @@ TEST(Retrieval, services_share_the_reads_of_a_tier) {
               1e-9);
   serving::RequestShape none{.input = 1};
   const machine::Machine plain = plain_service("arrivals: { rate: 1 /s }");
-  add_retrieval(none, plain, asked_serve(plain), plain.fleets[0]);
+  add_retrieval(none, plain, asked_serve(plain), plain.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(none.before, Seconds(0));
-  EXPECT_FALSE(retrieval_of(plain, asked_serve(plain), plain.fleets[0]));
+  EXPECT_FALSE(retrieval_of(plain, asked_serve(plain), plain.fleets[design::FleetIndex(0)]));
 }
 
 // An overloaded tier is as slow as at a load of 99 %. A given p99 below the median has no effect.
@@ -104,7 +104,7 @@ TEST(Retrieval, overloaded_tier_is_as_slow_as_at_99_percent) {
   const machine::Machine m = plain_service(
       "arrivals: { rate: 1e6 /s, trace: chat }, retrieval: { tier: fast, index: 1 TB, reads: 100, "
       "read_p99: 1 us }");
-  const auto ask = retrieval_of(m, asked_serve(m), m.fleets[0]);
+  const auto ask = retrieval_of(m, asked_serve(m), m.fleets[design::FleetIndex(0)]);
   ASSERT_TRUE(ask);
   EXPECT_GT(ask->load(), 1);
   EXPECT_NEAR(ask->law.median / ask->tier->latency.total, 100, 1e-6);

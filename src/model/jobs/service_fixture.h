@@ -141,7 +141,7 @@ inline AskedDevice ask_device(const std::string& fleet, const std::string& more 
   const auto& serve = std::get<design::Serve>(a.design.workloads[0].task);
   a.query = serving_query(machine::known(), serve,
                           *find_model(a.design, machine::known().catalog(), "llama-3-8b"),
-                          a.machine.fleets[0], request_of(a.machine, serve));
+                          a.machine.fleets[design::FleetIndex(0)], request_of(a.machine, serve));
   return a;
 }
 

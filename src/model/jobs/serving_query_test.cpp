@@ -21,7 +21,7 @@ namespace {
 TEST(ServingQuery, query_carries_what_the_service_says) {
   const auto query = [](const std::string& more, serving::RequestShape r = {.input = 9}) {
     const machine::Machine m = plain_service("arrivals: { rate: 1 /s, trace: chat }" + more);
-    return serving_query(m.models(), asked_serve(m), *m.catalog().model("llama-3-8b"), m.fleets[0],
+    return serving_query(m.models(), asked_serve(m), *m.catalog().model("llama-3-8b"), m.fleets[design::FleetIndex(0)],
                          r);
   };
   const ServingQuery plain = query("");
@@ -73,7 +73,7 @@ TEST(ServingQuery, max_batch_limits_running_requests) {
   const machine::Machine m = build_machine(d, machine::known());
   const serving::RequestShape r = request_of(m, serve_at(d, 0));
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  const ServingQuery q = serving_query(m.models(), serve_at(d, 0), *model, m.fleets[0], r);
+  const ServingQuery q = serving_query(m.models(), serve_at(d, 0), *model, m.fleets[design::FleetIndex(0)], r);
   ASSERT_TRUE(q.limits);
   EXPECT_EQ(q.limits->max_sequences, 12);
   EXPECT_TRUE(q.limits->chunked_prefill);
@@ -90,7 +90,7 @@ TEST(ServingQuery, cores_and_whole_prompts_have_their_own_limits) {
       detailed(", custom: { accelerators: 0, sockets: 2 }", serve + " }\n");
   const auto query = [](const machine::Machine& m) {
     const auto& s = std::get<design::Serve>(m.design().workloads[0].task);
-    return serving_query(m.models(), s, *m.catalog().model("llama-3-8b"), m.fleets[0],
+    return serving_query(m.models(), s, *m.catalog().model("llama-3-8b"), m.fleets[design::FleetIndex(0)],
                          request_of(m, s));
   };
   const ServingQuery on_cores = query(cores);

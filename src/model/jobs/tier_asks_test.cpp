@@ -107,8 +107,8 @@ TEST(TierAsks, goals_and_intervals_set_the_rate_of_saves) {
     job.checkpoint->size = gigabytes(6);
     job.checkpoint->files = 4;
     job.checkpoint->interval = seconds(30);
-    job.checkpoint->first = job.checkpoint->safe = &m.tiers[0];
-    job.checkpoint->later = {{.tier = &m.tiers[1], .kept = {}, .every = seconds(5)}};
+    job.checkpoint->first = job.checkpoint->safe = &m.tiers[design::TierIndex(0)];
+    job.checkpoint->later = {{.tier = &m.tiers[design::TierIndex(1)], .kept = {}, .every = seconds(5)}};
     std::vector<double> writes;
     for (const machine::TierAsk& a : asks_of(job, m)) writes.push_back(a.demand.write.base());
     return writes;
@@ -130,8 +130,8 @@ TEST(TierAsks, cache_misses_are_asked_of_the_tier_behind_it) {
   const machine::Machine m = build_machine(d, machine::known());
   TrainJob job{.train = &train, .label = "run"};
   job.feed.known = true;
-  job.feed.tier = &m.tiers[0];
-  job.feed.cache = &m.tiers[1];
+  job.feed.tier = &m.tiers[design::TierIndex(0)];
+  job.feed.cache = &m.tiers[design::TierIndex(1)];
   job.feed.sample = job.feed.object = megabytes(1);
   job.feed.wanted = gbytes_per_s(10);
   job.workload = &d.workloads[0];
@@ -139,8 +139,8 @@ TEST(TierAsks, cache_misses_are_asked_of_the_tier_behind_it) {
     job.feed.hit_rate = hit = rate;
     read = cached = filled = BytesPerSecond(0);
     for (const machine::TierAsk& a : asks_of(job, m)) {
-      if (a.tier == m.tiers[0].label) read += a.demand.read;
-      if (a.tier == m.tiers[1].label) cached += a.demand.read, filled += a.demand.write;
+      if (a.tier == m.tiers[design::TierIndex(0)].label) read += a.demand.read;
+      if (a.tier == m.tiers[design::TierIndex(1)].label) cached += a.demand.read, filled += a.demand.write;
     }
     EXPECT_NEAR(read.base(), 10e9 * (1 - hit), 1) << hit;
     EXPECT_NEAR(cached.base(), 10e9 * hit, 1) << hit;

@@ -140,11 +140,11 @@ TEST(TrainFailure, shared_part_takes_its_hosts_unless_spares_cover_them) {
   EXPECT_NEAR(rented.plan().shortfall, 0.008, 1e-12) << "the provider replaces hosts";
   // Three hosts per power unit: two units, the second with one host.
   LossRun three("node_mtbf: 100 d, repair: 2 d, pdu_mtbf: 2000 h", ", rent: { provider: aws }");
-  three.machine.fleets[0].hosts = 4;
-  design::Fleet wider = *three.machine.fleets[0].fleet;
+  three.machine.fleets[design::FleetIndex(0)].hosts = 4;
+  design::Fleet wider = *three.machine.fleets[design::FleetIndex(0)].fleet;
   wider.nodes_per_rack = 3;
-  three.machine.fleets[0].fleet = &wider;
-  three.job.fleet = &three.machine.fleets[0];
+  three.machine.fleets[design::FleetIndex(0)].fleet = &wider;
+  three.job.fleet = &three.machine.fleets[design::FleetIndex(0)];
   EXPECT_NEAR(three.plan().shortfall, 2 * 4 / 2000.0, 1e-12);
   // A part that is nearly always down leaves no time to run.
   LossRun worst("node_mtbf: 100 d, leaf_mtbf: 2 h");
@@ -188,11 +188,11 @@ TEST(TrainFailure, spot_interruptions_and_spare_racks) {
   EXPECT_NEAR(f.node_rate.base(), f.spot_rate.base() + 1 / (100 * 86400.0), 1e-15);
   EXPECT_NEAR(f.mean_in_repair, 4 * (1 - soft_share()) / 100 * 2, 1e-12);
   LossRun racks("node_mtbf: 100 d");
-  design::Fleet entry = *racks.machine.fleets[0].fleet;
+  design::Fleet entry = *racks.machine.fleets[design::FleetIndex(0)].fleet;
   entry.spares = 2;
-  racks.machine.fleets[0].fleet = &entry;
-  racks.machine.fleets[0].hosts = 72;
-  racks.job.fleet = &racks.machine.fleets[0];
+  racks.machine.fleets[design::FleetIndex(0)].fleet = &entry;
+  racks.machine.fleets[design::FleetIndex(0)].hosts = 72;
+  racks.job.fleet = &racks.machine.fleets[design::FleetIndex(0)];
   racks.job.hosts = 60;
   EXPECT_EQ(racks.plan().spares, 2 * 18 + 12);
 }
@@ -209,7 +209,7 @@ TEST(TrainFailure, repair_rate_is_the_published_one_by_default) {
     logs += std::log(scaled_to_host(*row, 8).base());
   }
   const double broken =
-      machine::failure_source(r.machine.fleets[0], machine::known(), 4).rate.base() *
+      machine::failure_source(r.machine.fleets[design::FleetIndex(0)], machine::known(), 4).rate.base() *
       (1 - soft_share());
   EXPECT_EQ(f.repair, failure::mean_repair({}));
   EXPECT_NEAR(f.mean_in_repair, 4 * std::min(broken, std::exp(logs / 3)) * f.repair.base(), 1e-12);
@@ -229,7 +229,7 @@ TEST(TrainFailure, early_failures_and_shared_parts_shorten_the_mtbf) {
   const double early = failure::early_factor(0.7, days(9), job.raw_time);
   EXPECT_NE(early, 1);
   EXPECT_NEAR(job.failure.node_rate * days(9), early, 1e-9);
-  const machine::SharedParts parts = machine::shared_parts(m, m.fleets[0]);
+  const machine::SharedParts parts = machine::shared_parts(m, m.fleets[design::FleetIndex(0)]);
   const double leaves = std::ceil(4.0 / parts.hosts_per_leaf);
   EXPECT_NEAR(job.failure.shared_rate * years(2), leaves, 1e-9);
   EXPECT_NEAR(1.0 / job.failure.mtbf.base(),

@@ -222,7 +222,7 @@ TEST(TrainStep, elastic_run_shrinks_by_hosts_with_whole_replicas) {
 
 TEST(TrainStep, fleet_without_accelerators_is_infeasible) {
   HandRun r(kPlainNetwork + ", batch: 3200");
-  machine::Fleet none = r.machine.fleets[0];
+  machine::Fleet none = r.machine.fleets[design::FleetIndex(0)];
   none.accelerators = 0;
   r.job.fleet = &none;
   fill_step(r.job, r.machine);
@@ -237,9 +237,9 @@ TEST(TrainStep, power_cap_slows_matrix_work) {
   EXPECT_LT(speed, 1);
   EXPECT_NEAR(half.job.step.parts[0].time / free.job.step.parts[0].time, 1 / speed, 1e-9);
   HandRun above(kPlainNetwork + ", batch: 3200");
-  design::Fleet entry = *above.machine.fleets[0].fleet;
+  design::Fleet entry = *above.machine.fleets[design::FleetIndex(0)].fleet;
   entry.power_cap = watts(1400);
-  machine::Fleet fleet = above.machine.fleets[0];
+  machine::Fleet fleet = above.machine.fleets[design::FleetIndex(0)];
   fleet.fleet = &entry;
   above.job.fleet = &fleet;
   fill_step(above.job, above.machine);

@@ -21,7 +21,7 @@ TEST(FailureSource, design_overrides_the_published_rate) {
   design::Design d = template_design("superpod-h100");
   const auto rate = [&d] {
     const Machine m = lay_out(d, known());
-    return m.failures_of(m.fleets[0]).rate.base() * 86400;
+    return m.failures_of(m.fleets[design::FleetIndex(0)]).rate.base() * 86400;
   };
   EXPECT_GT(rate(), 14.1e-3);
   EXPECT_LT(rate(), 23.7e-3);
@@ -35,19 +35,19 @@ TEST(FailureSource, design_overrides_the_published_rate) {
 TEST(FailureSource, published_rate_depends_on_the_size_of_the_run) {
   const Machine m = lay_out(small_design(""), known());
   for (const int hosts : {1, 40, 2000}) {
-    const FailureSource s = failure_source(m.fleets[0], known(), hosts);
+    const FailureSource s = failure_source(m.fleets[design::FleetIndex(0)], known(), hosts);
     EXPECT_DOUBLE_EQ(s.base.base(),
                      failure::published_rate(known().failure_rates, hosts).per_node.base());
   }
-  EXPECT_NE(failure_source(m.fleets[0], known(), 1).base,
-            failure_source(m.fleets[0], known(), 2000).base);
+  EXPECT_NE(failure_source(m.fleets[design::FleetIndex(0)], known(), 1).base,
+            failure_source(m.fleets[design::FleetIndex(0)], known(), 2000).base);
 }
 
 TEST(FailureSource, rate_and_interval_come_from_the_design_or_published_runs) {
   const auto source = [](const std::string& fleet, const Models& models = known()) {
     const Machine m =
         machine_of_two_sites("  - { name: a, node: dgx-h100, count: 4" + fleet + " }\n");
-    return failure_source(m.fleets[0], models, 4);
+    return failure_source(m.fleets[design::FleetIndex(0)], models, 4);
   };
   const FailureSource own = source(", failures: { node_mtbf: 50 d, shape: 0.8 }");
   EXPECT_TRUE(own.own);
@@ -113,7 +113,7 @@ TEST(FailureSource, spot_interruptions_add_to_failures) {
         "  - { name: a, node: dgx-h100, count: 4, failures: { node_mtbf: 50 d }, rent: { provider: "
         "aws" +
         rent + " } }\n");
-    return failure_source(m.fleets[0], known(), 4);
+    return failure_source(m.fleets[design::FleetIndex(0)], known(), 4);
   };
   const FailureSource given = source(", contract: spot, interruption: 0.25");
   EXPECT_DOUBLE_EQ(given.spot.base(), cost::spot_hazard(0.25).base());

@@ -17,7 +17,7 @@ TEST(Fleet, host_without_accelerators_is_a_device) {
       "  - { name: d, count: 5, site: one, custom: { accelerators: 0, cores: 64, sockets: 4, "
       "memory: 1 TB, memory_bandwidth: 900 GB/s, matrix_rate: 50 TFLOP/s } }\n"
       "  - { name: n, node: gb200-nvl72, count: 2, site: one }\n");
-  const Fleet& plain = m.fleets[0];
+  const Fleet& plain = m.fleets[design::FleetIndex(0)];
   ASSERT_NE(plain.host, nullptr);
   EXPECT_EQ(plain.host->id, "cpu");
   EXPECT_EQ(plain.host->memory, terabytes(2));
@@ -35,11 +35,11 @@ TEST(Fleet, host_without_accelerators_is_a_device) {
   EXPECT_EQ(plain.path, "fleet[0]");
   EXPECT_EQ(plain.site->name, "two");
   EXPECT_EQ(plain.region, known().catalog().region("deu"));
-  const Fleet& own = m.fleets[1];
+  const Fleet& own = m.fleets[design::FleetIndex(1)];
   EXPECT_EQ(own.host->memory, terabytes(1));
   EXPECT_EQ(own.host->memory_bandwidth, gbytes_per_s(900));
   EXPECT_EQ(own.host->peak(catalog::Dtype::bf16), tflops_per_s(50));
-  const Fleet& racks = m.fleets[2];
+  const Fleet& racks = m.fleets[design::FleetIndex(2)];
   EXPECT_EQ(racks.host, nullptr);
   EXPECT_EQ(racks.accelerators, 144);
   EXPECT_EQ(racks.accelerators_per_host, 4);
@@ -47,18 +47,18 @@ TEST(Fleet, host_without_accelerators_is_a_device) {
   EXPECT_EQ(racks.devices(), 144);
   EXPECT_EQ(units_per_node(racks), 72);
   EXPECT_EQ(units_per_node(plain), 1);
-  EXPECT_EQ(find_fleet(m.fleets, "d"), &m.fleets[1]);
-  EXPECT_EQ(find_fleet(m.fleets, ""), &m.fleets[0]);
+  EXPECT_EQ(find_fleet(m.fleets, "d"), &m.fleets[design::FleetIndex(1)]);
+  EXPECT_EQ(find_fleet(m.fleets, ""), &m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(find_fleet(m.fleets, "x"), nullptr);
 }
 
 TEST(Fleet, slices_are_counted_per_accelerator) {
   const Machine m = machine_of_two_sites(
       "  - { name: a, node: dgx-h100, count: 2, mig: { 1g.10gb: 7, 2g.20gb: 3 } }\n");
-  ASSERT_EQ(m.fleets[0].slices.size(), 2U);
-  EXPECT_EQ(m.fleets[0].slice()->profile->id, "h100-sxm-1g.10gb");
-  EXPECT_EQ(m.fleets[0].slice()->each, 7);
-  EXPECT_EQ(m.fleets[0].slices[1].each, 3);
+  ASSERT_EQ(m.fleets[design::FleetIndex(0)].slices.size(), 2U);
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].slice()->profile->id, "h100-sxm-1g.10gb");
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].slice()->each, 7);
+  EXPECT_EQ(m.fleets[design::FleetIndex(0)].slices[1].each, 3);
 }
 
 }  // namespace

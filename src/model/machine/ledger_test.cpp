@@ -21,7 +21,7 @@ TEST(Ledger, nodes_given_by_number_are_booked) {
   d.workloads[2].terms.nodes = 60;
   d.workloads[2].terms.name = "more";
   const Machine m = lay_out(d, known());
-  const FleetBook& book = m.book_of(m.fleets[0]);
+  const FleetBook& book = m.book_of(m.fleets[design::FleetIndex(0)]);
   ASSERT_EQ(book.bookings.size(), 2U);
   EXPECT_EQ(book.asked(), 100);
   EXPECT_EQ(book.largest_given()->workload->terms.name, "more");
@@ -116,13 +116,13 @@ TEST(Ledger, service_in_zones_books_nothing_by_number) {
       "}\n"
       "  - serve: { name: z, model: llama-3-8b, nodes: 3, arrivals: { rate: 1 /s, trace: chat }, "
       "zones: [{ site: one, share: 1 }] }\n");
-  EXPECT_THAT(m.ledger.fleets[0].bookings, IsEmpty());
-  ASSERT_EQ(m.ledger.fleets[1].bookings.size(), 1U);
-  const Booking& b = m.ledger.fleets[1].bookings[0];
+  EXPECT_THAT(m.ledger.fleets[design::FleetIndex(0)].bookings, IsEmpty());
+  ASSERT_EQ(m.ledger.fleets[design::FleetIndex(1)].bookings.size(), 1U);
+  const Booking& b = m.ledger.fleets[design::FleetIndex(1)].bookings[0];
   EXPECT_EQ(b.nodes, 2);
   EXPECT_EQ(b.needed, 2);
   EXPECT_TRUE(b.given);
-  EXPECT_EQ(path_of(m.design(), m.design().workloads[1]), "workloads[1].serve");
+  EXPECT_EQ(path_of(m.design().workloads[1]), "workloads[1].serve");
 }
 
 }  // namespace

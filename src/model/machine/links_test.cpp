@@ -73,15 +73,15 @@ TEST(Links, wiring_follows_the_fabric_unless_rented) {
   d.fabric.compute.oversubscription = 2;
   d.fabric.compute.sharp = false;
   const Machine m = lay_out(d, known());
-  const Wiring w = wiring_of(m.fleets[0], m.main_networks());
+  const Wiring w = wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   EXPECT_EQ(w.oversubscription, 2);
   EXPECT_FALSE(w.sharp);
   d.fabric.compute.ports_per_node = 4;
   const Machine half = lay_out(d, known());
-  EXPECT_EQ(wiring_of(half.fleets[0], half.main_networks()).nics_per_host, 4);
+  EXPECT_EQ(wiring_of(half.fleets[design::FleetIndex(0)], half.main_networks()).nics_per_host, 4);
   d.fleet[0].rent = design::Rent{.provider = "aws"};
   const Machine rented = lay_out(d, known());
-  EXPECT_EQ(wiring_of(rented.fleets[0], rented.main_networks()).nics_per_host, 8);
+  EXPECT_EQ(wiring_of(rented.fleets[design::FleetIndex(0)], rented.main_networks()).nics_per_host, 8);
 }
 
 TEST(Links, links_are_fitted_if_both_levels_are) {
@@ -122,7 +122,7 @@ TEST(Links, interval_is_that_of_similar_rows) {
   design::Design d = template_design("superpod-h100");
   d.fabric.compute.sharp = false;
   const Machine m = lay_out(d, known());
-  const Links links(wiring_of(m.fleets[0], m.main_networks()), known().collectives);
+  const Links links(wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks()), known().collectives);
   for (const int ranks : {8, 64}) {
     const CollectivePrediction p =
         links.predict({workload::Collective::all_reduce, gib(1), links.group_of(ranks)});
@@ -161,7 +161,7 @@ TEST(Links, interval_is_wider_without_measurements) {
 // A call from PyTorch takes PyTorch's launch time longer.
 TEST(Links, torch_launch_time_is_added) {
   const Machine m = lay_out(template_design("superpod-h100"), known());
-  Wiring w = wiring_of(m.fleets[0], m.main_networks());
+  Wiring w = wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   const auto small = [&] {
     const Links links(w, known().collectives);
     return links.predict({workload::Collective::all_gather, Bytes(8), links.group_of(8)})

@@ -67,7 +67,7 @@ inline design::Design one_tier(const std::string& fields) {
 // A machine with one tier, and what is bought for it.
 struct Tiered {
   explicit Tiered(const std::string& fields) : machine(lay_out(one_tier(fields), known())) {}
-  const Tier& tier() const { return machine.tiers.at(0); }
+  const Tier& tier() const { return machine.tiers.front(); }
   const Tier* operator->() const { return &tier(); }
   TierPurchase bought() const { return purchase_of(tier(), known().catalog()).value(); }
   TierServers servers() const { return servers_of(tier(), known().catalog()); }

@@ -146,7 +146,7 @@ TEST(Network, hosts_servers_and_switches_are_counted) {
           "storage:\n  - { tier: hot, site: one, kind: parallel-fs, device: tlc-gen4, servers: 3, "
           "devices_per_server: 5, server_network: 800 Gb/s, metadata: { servers: 2 } }\n");
   ASSERT_EQ(m.networks.size(), 2U);
-  const Networks& one = m.networks[0];
+  const Networks& one = m.networks[design::SiteIndex(0)];
   EXPECT_EQ(one.site->name, "one");
   EXPECT_EQ(one.compute.name, "compute");
   EXPECT_EQ(one.compute.path, "fabric.compute");
@@ -170,7 +170,7 @@ TEST(Network, hosts_servers_and_switches_are_counted) {
   EXPECT_EQ(one.management.topology->spec.radix, 48);
   EXPECT_EQ(one.management.topology->spec.manager_ports, 0) << "Ethernet";
   // 54 hosts of 4 NICs in three racks.
-  const Networks& two = m.networks[1];
+  const Networks& two = m.networks[design::SiteIndex(1)];
   EXPECT_EQ(two.compute.nic_ports, 216);
   EXPECT_EQ(two.compute.ports_per_node, 4);
   EXPECT_EQ(two.compute.topology->endpoints, 216);
@@ -178,8 +178,8 @@ TEST(Network, hosts_servers_and_switches_are_counted) {
   EXPECT_EQ(two.management.topology->endpoints,
             54 + two.compute.topology->switches() + two.storage.topology->switches());
   EXPECT_EQ(&m.main_networks(), &one);
-  EXPECT_EQ(&m.networks_of(m.fleets[2]), &two);
-  EXPECT_EQ(&m.storage_wires(m.fleets[2]), &two.storage);
+  EXPECT_EQ(&m.networks_of(m.fleets[design::FleetIndex(2)]), &two);
+  EXPECT_EQ(&m.storage_wires(m.fleets[design::FleetIndex(2)]), &two.storage);
 }
 
 // One port of 400 Gb/s carries a server of 50 GB/s; a little more needs two.
@@ -191,7 +191,7 @@ TEST(Network, storage_server_gets_enough_ports) {
             "storage:\n  - { tier: hot, site: one, kind: parallel-fs, device: tlc-gen4, servers: "
             "2, devices_per_server: 5, server_network: " +
             network + " }\n");
-    return m.networks[0].storage.topology->endpoints - 8;
+    return m.networks[design::SiteIndex(0)].storage.topology->endpoints - 8;
   };
   EXPECT_EQ(ports("100 Gb/s"), 2);
   EXPECT_EQ(ports("400 Gb/s"), 2);
@@ -215,27 +215,27 @@ TEST(Network, given_ports_rates_and_nics_are_used) {
             "port_rate: 200 Gb/s }\n");
   };
   const Machine own = fabric("");
-  EXPECT_EQ(compute_port_rate(own.networks[0].compute, own.fleets[0]), gbits_per_s(400));
-  EXPECT_EQ(own.networks[0].compute.nic, nullptr);
-  EXPECT_TRUE(own.networks[0].compute.is_roce);
-  EXPECT_EQ(own.networks[0].compute.topology->spec.radix, 128);
-  EXPECT_EQ(own.networks[0].compute.topology->spec.link_latency, nanoseconds(600));
-  EXPECT_EQ(own.networks[0].storage.ports_per_node, 3);
-  EXPECT_EQ(own.networks[0].storage.port_rate, gbits_per_s(200));
-  EXPECT_FALSE(own.networks[0].management.topology);
-  EXPECT_THAT(own.networks[0].management.bill.lines, IsEmpty());
-  EXPECT_EQ(bill_part(own.networks[0].compute.bill, "NIC (part of the node)"), "");
+  EXPECT_EQ(compute_port_rate(own.networks[design::SiteIndex(0)].compute, own.fleets[design::FleetIndex(0)]), gbits_per_s(400));
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.nic, nullptr);
+  EXPECT_TRUE(own.networks[design::SiteIndex(0)].compute.is_roce);
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.radix, 128);
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].compute.topology->spec.link_latency, nanoseconds(600));
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].storage.ports_per_node, 3);
+  EXPECT_EQ(own.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(200));
+  EXPECT_FALSE(own.networks[design::SiteIndex(0)].management.topology);
+  EXPECT_THAT(own.networks[design::SiteIndex(0)].management.bill.lines, IsEmpty());
+  EXPECT_EQ(bill_part(own.networks[design::SiteIndex(0)].compute.bill, "NIC (part of the node)"), "");
   const Machine bought = fabric(", nic: cx6-vpi");
-  EXPECT_EQ(bought.networks[0].compute.nic->id, "cx6-vpi");
-  EXPECT_EQ(bought.networks[0].compute.port_rate, gbits_per_s(200));
-  EXPECT_EQ(bill_part(bought.networks[0].compute.bill, "NIC"), "cx6-vpi");
+  EXPECT_EQ(bought.networks[design::SiteIndex(0)].compute.nic->id, "cx6-vpi");
+  EXPECT_EQ(bought.networks[design::SiteIndex(0)].compute.port_rate, gbits_per_s(200));
+  EXPECT_EQ(bill_part(bought.networks[design::SiteIndex(0)].compute.bill, "NIC"), "cx6-vpi");
   const Machine given = fabric(", nic: cx6-vpi, port_rate: 100 Gb/s, ports_per_node: 2, planes: 2");
-  EXPECT_EQ(compute_port_rate(given.networks[0].compute, given.fleets[0]), gbits_per_s(100));
-  EXPECT_EQ(compute_ports(*given.networks[0].compute.wanted, given.fleets[0]), 2);
-  EXPECT_EQ(given.networks[0].compute.nic_ports, 32) << "NICs without a port are counted too";
-  EXPECT_EQ(given.networks[0].compute.topology->endpoints, 4 * 2 * 2);
-  EXPECT_EQ(given.networks[0].compute.topology->spec.link_rate, gbits_per_s(50));
-  EXPECT_EQ(given.networks[0].compute.topology->spec.radix, 512);
+  EXPECT_EQ(compute_port_rate(given.networks[design::SiteIndex(0)].compute, given.fleets[design::FleetIndex(0)]), gbits_per_s(100));
+  EXPECT_EQ(compute_ports(*given.networks[design::SiteIndex(0)].compute.wanted, given.fleets[design::FleetIndex(0)]), 2);
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.nic_ports, 32) << "NICs without a port are counted too";
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->endpoints, 4 * 2 * 2);
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->spec.link_rate, gbits_per_s(50));
+  EXPECT_EQ(given.networks[design::SiteIndex(0)].compute.topology->spec.radix, 512);
 }
 
 TEST(Network, topologies_have_their_tiers_and_sizes) {
@@ -243,7 +243,7 @@ TEST(Network, topologies_have_their_tiers_and_sizes) {
     const Machine m =
         machine_of_two_sites("  - { name: a, node: dgx-h100, count: 4, site: one }\n",
                              "fabric:\n  compute: { switch: qm9700, " + compute + " }\n");
-    return m.networks[0].compute;
+    return m.networks[design::SiteIndex(0)].compute;
   };
   EXPECT_EQ(built("topology: rail-fat-tree").topology->tiers, 1);
   EXPECT_EQ(built("topology: three-tier").topology->tiers, 3);
@@ -262,22 +262,22 @@ TEST(Network, topologies_have_their_tiers_and_sizes) {
 TEST(Network, single_hosts_and_hosts_without_nics) {
   const Machine single = machine_of_two_sites(
       "  - { name: a, node: dgx-h100, count: 1, site: one }\n", std::string(kThreeNetworks));
-  EXPECT_FALSE(single.networks[0].compute.topology);
-  EXPECT_THAT(single.networks[0].compute.faults, IsEmpty()) << "no network is needed";
-  EXPECT_EQ(single.networks[0].compute.ports_per_node, 8);
-  EXPECT_EQ(single.networks[0].storage.port_rate, gbits_per_s(400));
-  EXPECT_EQ(single.networks[0].storage.topology->endpoints, 2);
-  EXPECT_FALSE(single.networks[1].storage.topology) << "the site is empty";
+  EXPECT_FALSE(single.networks[design::SiteIndex(0)].compute.topology);
+  EXPECT_THAT(single.networks[design::SiteIndex(0)].compute.faults, IsEmpty()) << "no network is needed";
+  EXPECT_EQ(single.networks[design::SiteIndex(0)].compute.ports_per_node, 8);
+  EXPECT_EQ(single.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(400));
+  EXPECT_EQ(single.networks[design::SiteIndex(0)].storage.topology->endpoints, 2);
+  EXPECT_FALSE(single.networks[design::SiteIndex(1)].storage.topology) << "the site is empty";
   const Machine bare = machine_of_two_sites(
       "  - { name: a, count: 2, site: one, custom: { accelerators: 0, cores: 64, sockets: 2, "
       "compute_nics: 0, storage_nics: 3 } }\n  - { name: b, count: 2, site: two, custom: { "
       "accelerators: 0, cores: 64, sockets: 2, compute_nics: 0, storage_nic_rate: 25 Gb/s } }\n",
       std::string(kThreeNetworks));
-  EXPECT_EQ(bare.networks[0].compute.nic_ports, 0);
-  EXPECT_EQ(bare.networks[0].storage.ports_per_node, 3);
-  EXPECT_EQ(bare.networks[0].storage.port_rate, gbits_per_s(100));
-  EXPECT_EQ(bare.networks[1].storage.ports_per_node, 2);
-  EXPECT_EQ(bare.networks[1].storage.port_rate, gbits_per_s(25));
+  EXPECT_EQ(bare.networks[design::SiteIndex(0)].compute.nic_ports, 0);
+  EXPECT_EQ(bare.networks[design::SiteIndex(0)].storage.ports_per_node, 3);
+  EXPECT_EQ(bare.networks[design::SiteIndex(0)].storage.port_rate, gbits_per_s(100));
+  EXPECT_EQ(bare.networks[design::SiteIndex(1)].storage.ports_per_node, 2);
+  EXPECT_EQ(bare.networks[design::SiteIndex(1)].storage.port_rate, gbits_per_s(25));
 }
 
 // A switch module carries two links: 800G for 400G links, 400G for 200G links. Up to 10 Gb/s cables
@@ -287,7 +287,7 @@ TEST(Network, modules_and_cables_follow_from_the_rate) {
     const Machine m = machine_of_two_sites(
         "  - { name: a, node: dgx-h100, count: 4, site: one }\n",
         "fabric:\n  management: { topology: fat-tree, switch: sn4600c, " + more + " }\n");
-    return m.networks[0].management.bill;
+    return m.networks[design::SiteIndex(0)].management.bill;
   };
   const auto twin = [&](const std::string& more) {
     return bill_part(management(more), "switch optics (twin-port)");
@@ -359,7 +359,7 @@ TEST(Network, rails_belong_to_hosts_not_racks) {
   EXPECT_EQ(t.leaves, 21);
   EXPECT_EQ(t.spines, 16);
   EXPECT_EQ(t.node_cables() + t.leaf_spine_cables(), 648 + 21 * 32);
-  const Wiring w = wiring_of(m.fleets[0], m.main_networks());
+  const Wiring w = wiring_of(m.fleets[design::FleetIndex(0)], m.main_networks());
   EXPECT_EQ(w.domain, 72);
   EXPECT_DOUBLE_EQ(w.nics_per_host, 4);
 }
@@ -369,9 +369,9 @@ TEST(Network, rails_belong_to_hosts_not_racks) {
 TEST(Network, every_site_has_its_own_networks) {
   const Machine m = lay_out(template_design("chatbot-zones"), known());
   ASSERT_EQ(m.networks.size(), 3U);
-  EXPECT_EQ(m.networks[0].compute.topology->endpoints, 56);
-  EXPECT_EQ(m.networks[1].compute.topology->endpoints, 56);
-  EXPECT_EQ(m.networks[2].compute.topology->endpoints, 40);
+  EXPECT_EQ(m.networks[design::SiteIndex(0)].compute.topology->endpoints, 56);
+  EXPECT_EQ(m.networks[design::SiteIndex(1)].compute.topology->endpoints, 56);
+  EXPECT_EQ(m.networks[design::SiteIndex(2)].compute.topology->endpoints, 40);
   for (const Fleet& f : m.fleets) EXPECT_EQ(m.networks_of(f).site, f.site);
 }
 

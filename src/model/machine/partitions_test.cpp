@@ -62,8 +62,8 @@ TEST(Partitions, hosts_are_numbered_from_the_first) {
       "  - { name: s, node: gb200-nvl72, count: 3, site: one, partition: slurm }\n",
       "scheduler:\n  kind: both\n  partitions: [{ name: p, nodes: 1 }, { name: q, nodes: 2 }, { "
       "name: all, fleet: s }]\n");
-  EXPECT_THAT(partitions_of(m.design(), m.fleets, m.fleets[0]), IsEmpty());
-  const auto parts = partitions_of(m.design(), m.fleets, m.fleets[1]);
+  EXPECT_THAT(partitions_of(m.design(), m.fleets, m.fleets[design::FleetIndex(0)]), IsEmpty());
+  const auto parts = partitions_of(m.design(), m.fleets, m.fleets[design::FleetIndex(1)]);
   ASSERT_EQ(parts.size(), 3U);
   EXPECT_EQ(parts[0].first, 0);
   EXPECT_EQ(parts[0].hosts, 18);
@@ -76,8 +76,8 @@ TEST(Partitions, hosts_are_numbered_from_the_first) {
   EXPECT_EQ(partition_of(parts, w), 1U);
   w.terms.partition = "";
   EXPECT_EQ(partition_of(parts, w), 0U);
-  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {}), &m.fleets[1]);
-  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {.fleet = "k"}), &m.fleets[0]);
+  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {}), &m.fleets[design::FleetIndex(1)]);
+  EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {.fleet = "k"}), &m.fleets[design::FleetIndex(0)]);
   EXPECT_EQ(reserved_fleet(m.design(), m.fleets, {.fleet = "x"}), nullptr);
 }
 
@@ -91,7 +91,7 @@ TEST(Partitions, first_of_two_partitions_with_one_name) {
   d.scheduler.kind = design::SchedulerKind::slurm;
   d.scheduler.partitions = {one, two};
   const auto fleets = build_fleets(d, known().catalog());
-  const auto parts = partitions_of(d, fleets, fleets[0]);
+  const auto parts = partitions_of(d, fleets, fleets[design::FleetIndex(0)]);
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[0].hosts, 0) << "a fleet of no nodes";
   EXPECT_EQ(parts[1].hosts, 0);

@@ -17,10 +17,10 @@ TEST(SiteLoad, load_is_owned_hosts_networks_and_storage) {
       "  - { name: b, node: dgx-h100, count: 2, site: two }\n",
       "storage:\n  - { tier: hot, site: one, kind: parallel-fs, device: pfs-ddn-ai400x2, servers: "
       "3 }\n  - { tier: cold, kind: object, site: two, provider: aws, capacity: 1 PB }\n");
-  const SiteLoad one = load_of(m, 0);
+  const SiteLoad one = load_of(m, design::SiteIndex(0));
   EXPECT_NEAR(one.hosts_nameplate / kilowatts(1), 5 * 10.2, 1e-9);
   EXPECT_EQ(one.climate, known().catalog().region("usa")->climate);
-  const Networks& n = m.networks[0];
+  const Networks& n = m.networks[design::SiteIndex(0)];
   const Watts wires = n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
   EXPECT_NEAR(one.constant.base(), wires.base() + 3 * 1900, 1e-6);
   const facility::SitePowerRequest r = one.request(kilowatts(7));
@@ -29,7 +29,7 @@ TEST(SiteLoad, load_is_owned_hosts_networks_and_storage) {
   EXPECT_NEAR(r.design.base(), one.hosts_nameplate.base() + one.constant.base(), 1e-6);
   EXPECT_EQ(r.grid, known().catalog().region("usa")->carbon);
   EXPECT_EQ(r.supply_c, 21);
-  const SiteLoad two = load_of(m, 1);
+  const SiteLoad two = load_of(m, design::SiteIndex(1));
   EXPECT_NEAR(two.hosts_nameplate / kilowatts(1), 2 * 10.2, 1e-9);
   const design::Site& site = m.design().sites[0];
   EXPECT_EQ(cooling_plant(site, kilowatts(9)).unit, kilowatts(300));
@@ -38,8 +38,8 @@ TEST(SiteLoad, load_is_owned_hosts_networks_and_storage) {
 
 TEST(SiteLoad, site_without_owned_hosts_draws_nothing) {
   const Machine m = lay_out(small_design("", "node: dgx-h100, rent: { provider: aws }"), known());
-  EXPECT_EQ(load_of(m, 0).hosts_nameplate, Watts(0));
-  EXPECT_EQ(load_of(m, 0).constant, Watts(0));
+  EXPECT_EQ(load_of(m, design::SiteIndex(0)).hosts_nameplate, Watts(0));
+  EXPECT_EQ(load_of(m, design::SiteIndex(0)).constant, Watts(0));
 }
 
 // A grid of two hours with 10 and 30 g/J. Work waits if it asks to and the hours are known.
@@ -54,9 +54,9 @@ TEST(SiteLoad, clean_work_needs_a_rule_and_hours) {
   design::Workload batch;
   batch.task = design::Batch{.clean_hours = rule};
   EXPECT_FALSE(clean_work(m, batch)) << "the site has no hours";
-  m.sites[0].hours = &nothing;
+  m.sites[design::SiteIndex(0)].hours = &nothing;
   EXPECT_FALSE(clean_work(m, batch));
-  m.sites[0].hours = &hours_known;
+  m.sites[design::SiteIndex(0)].hours = &hours_known;
   const auto waits = clean_work(m, batch);
   ASSERT_TRUE(waits);
   EXPECT_EQ(waits->rule.below, GramsPerJoule(12));

@@ -106,18 +106,18 @@ TEST(TierPurchase, servers_and_their_price_and_power) {
       "  - { tier: hot, site: one, kind: parallel-fs, device: tlc-gen4, servers: 3, "
       "devices_per_server: 8, server_network: 40 Gb/s, capacity: 1 PB, read: 40 GB/s, write: 10 "
       "GB/s }\n");
-  EXPECT_EQ(m.tiers[0].read, gbytes_per_s(15));
-  EXPECT_EQ(m.tiers[0].read_limit, storage::RateLimit::network);
-  EXPECT_EQ(m.tiers[0].write, gbytes_per_s(10));
-  const TierServers s = servers_of(m.tiers[0], known().catalog());
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].read, gbytes_per_s(15));
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].read_limit, storage::RateLimit::network);
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].write, gbytes_per_s(10));
+  const TierServers s = servers_of(m.tiers[design::TierIndex(0)], known().catalog());
   EXPECT_EQ(s.each, gbytes_per_s(5));
-  const auto bought = purchase_of(m.tiers[0], known().catalog());
+  const auto bought = purchase_of(m.tiers[design::TierIndex(0)], known().catalog());
   ASSERT_TRUE(bought);
   const storage::OwnTerms terms;
   expect_close(bought->power.base(), 18 * (1 + terms.server_power_share));
   expect_close(bought->price.low.base(), 90 * 7.68 * (1 + terms.server_price_share));
   expect_close(bought->price.high.base(), 180 * 7.68 * (1 + terms.server_price_share));
-  expect_close(tier_power(m.tiers[0], known().catalog()).base(),
+  expect_close(tier_power(m.tiers[design::TierIndex(0)], known().catalog()).base(),
                bought->power.base() * bought->devices);
 }
 
@@ -128,7 +128,7 @@ TEST(TierPurchase, appliance_is_its_own_server) {
       "metadata: { servers: 2 } }\n"
       "  - { tier: cold, site: one, kind: object, device: hdd-cmr24, servers: 4, metadata: { "
       "servers: 2 }, capacity: 1 PB }\n");
-  const Tier& hot = m.tiers[0];
+  const Tier& hot = m.tiers[design::TierIndex(0)];
   const auto bought = purchase_of(hot, known().catalog());
   ASSERT_TRUE(bought);
   EXPECT_EQ(bought->devices, 3);
@@ -143,12 +143,12 @@ TEST(TierPurchase, appliance_is_its_own_server) {
   EXPECT_EQ(tier_power(hot, known().catalog()), watts(5700));
   EXPECT_EQ(hot.rate_error, 0.25);
   EXPECT_FALSE(hot.rates_given);
-  const MetadataServers names = metadata_of(m.tiers[1], known().catalog());
+  const MetadataServers names = metadata_of(m.tiers[design::TierIndex(1)], known().catalog());
   ASSERT_NE(names.part, nullptr);
   EXPECT_EQ(names.part->id, "cpu-2s-server");
   EXPECT_EQ(names.count, 2);
-  const auto drives = purchase_of(m.tiers[1], known().catalog());
-  expect_close(tier_power(m.tiers[1], known().catalog()).base(),
+  const auto drives = purchase_of(m.tiers[design::TierIndex(1)], known().catalog());
+  expect_close(tier_power(m.tiers[design::TierIndex(1)], known().catalog()).base(),
                drives->power.base() * drives->devices + 2 * 600);
 }
 

@@ -39,9 +39,10 @@ Sized sized_for(const std::string& fields, const std::vector<TierAsk>& asks = {}
       "tier: hot, kind: parallel-fs, device: tlc-gen4, "
       "devices_per_server: 12, " +
       fields);
-  const std::vector<Tier> tiers =
+  const Tiers tiers =
       build_tiers(d, known().catalog(), build_fleets(d, known().catalog()), asks);
-  return {tiers[0].need->size.devices, tiers[0].servers, *tiers[0].need};
+  const Tier& tier = tiers.front();
+  return {tier.need->size.devices, tier.servers, *tier.need};
 }
 
 const std::string kNoCode = "protection: { data: 1, parity: 0 }";
@@ -127,8 +128,8 @@ TEST(TierSize, metadata_servers_follow_from_creates) {
     a.creates = PerSecond(creates);
     const auto tiers =
         build_tiers(d, known().catalog(), build_fleets(d, known().catalog()), {a, a});
-    EXPECT_EQ(tiers[0].creates / PerSecond(1) >= 2 * creates, true);
-    return tiers[0].metadata_servers;
+    EXPECT_EQ(tiers[design::TierIndex(0)].creates / PerSecond(1) >= 2 * creates, true);
+    return tiers[design::TierIndex(0)].metadata_servers;
   };
   EXPECT_EQ(servers("", 0), 0);
   EXPECT_EQ(servers("", 10'000), 1);

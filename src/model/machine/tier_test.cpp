@@ -30,7 +30,7 @@ TEST(Tier, defaults_follow_from_the_kind) {
                "  - { tier: hot, name: t, site: one, capacity: 1 PB, read: 40 GB/s, write: 10 "
                "GB/s, kind: " +
                fields + " }\n")
-        .tiers[0];
+        .tiers[design::TierIndex(0)];
   };
   const Tier files = tier("parallel-fs");
   EXPECT_EQ(files.creates, PerSecond(20'000));
@@ -64,9 +64,9 @@ TEST(Tier, missing_rate_follows_from_the_other) {
   const Machine m = with_storage(
       "  - { tier: hot, site: one, kind: parallel-fs, capacity: 1 PB, read: 40 GB/s }\n"
       "  - { tier: warm, site: one, kind: parallel-fs, capacity: 1 PB, write: 7 GB/s }\n");
-  EXPECT_EQ(m.tiers[0].write, gbytes_per_s(20));
-  EXPECT_EQ(m.tiers[1].read, gbytes_per_s(14));
-  EXPECT_EQ(find_tier(m.tiers, "warm"), &m.tiers[1]);
+  EXPECT_EQ(m.tiers[design::TierIndex(0)].write, gbytes_per_s(20));
+  EXPECT_EQ(m.tiers[design::TierIndex(1)].read, gbytes_per_s(14));
+  EXPECT_EQ(find_tier(m.tiers, "warm"), &m.tiers[design::TierIndex(1)]);
   EXPECT_EQ(find_tier(m.tiers, "cold"), nullptr);
   const Tier& drives = m.tiers.back();
   EXPECT_EQ(drives.label, "node-nvme");
@@ -76,7 +76,7 @@ TEST(Tier, missing_rate_follows_from_the_other) {
   EXPECT_EQ(drives.first_byte, microseconds(100));
   EXPECT_EQ(drives.capacity, terabytes(30.7));
   expect_close(drives.devices, 30.7 / 3.84);
-  EXPECT_TRUE(stands_in(drives, m.fleets[0]));
+  EXPECT_TRUE(stands_in(drives, m.fleets[design::FleetIndex(0)]));
 }
 
 const std::string kDrives =
@@ -191,19 +191,19 @@ design::Design design_with_tier(const std::string& tier, const std::string& more
 TEST(Tier, encrypting_cores_limit_the_rates) {
   design::Design d = design_with_tier(
       "tier: hot, kind: parallel-fs, device: tlc-gen5, servers: 8, devices_per_server: 16");
-  const Tier plain = lay_out(d, known()).tiers[0];
+  const Tier plain = lay_out(d, known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(plain.read_limit, storage::RateLimit::devices);
   EXPECT_NEAR(plain.read / gbytes_per_s(1), 8 * 16 * 14.5 * 0.8, 1e-6);
   d.storage[0].encrypted = true;
   d.storage[0].server_cores = 4;
-  const Tier sealed = lay_out(d, known()).tiers[0];
+  const Tier sealed = lay_out(d, known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(sealed.read_limit, storage::RateLimit::cores);
   EXPECT_NEAR(sealed.read / gbytes_per_s(1), 8 * 4 / 0.2965, 0.1);
   EXPECT_NEAR(sealed.write / gbytes_per_s(1), 8 * 4 / (0.2965 * 1.25 + 0.048), 0.1);
   EXPECT_GT(sealed.latency.total, plain.latency.total);
   d.storage[0].read = gbytes_per_s(500);
   d.storage[0].write = gbytes_per_s(10);
-  const Tier promised = lay_out(d, known()).tiers[0];
+  const Tier promised = lay_out(d, known()).tiers[design::TierIndex(0)];
   EXPECT_EQ(promised.read, sealed.read) << "a given rate is limited by the same cores";
   EXPECT_EQ(promised.write, gbytes_per_s(10));
 }
@@ -308,10 +308,10 @@ TEST(Tier, wider_codes_hold_more_and_survive_less) {
     d.storage[0].protection = design::Protection{.data = data, .parity = parity};
     return lay_out(d, known());
   };
-  const auto tier = [&](int data, int parity) { return built(data, parity).tiers[0]; };
+  const auto tier = [&](int data, int parity) { return built(data, parity).tiers[design::TierIndex(0)]; };
   const auto nines = [&](int data, int parity, double failures = 1) {
     const Machine m = built(data, parity);  // which its tiers look into
-    return durability_of(m.tiers[0], m.catalog(), failures).value().nines;
+    return durability_of(m.tiers[design::TierIndex(0)], m.catalog(), failures).value().nines;
   };
   EXPECT_GT(nines(8, 3), nines(8, 2) + 1);
   EXPECT_GT(nines(8, 2), nines(16, 2));
@@ -345,30 +345,30 @@ TEST(Tier, nodes_without_drives_have_no_tier) {
   EXPECT_THAT(bare.tiers, IsEmpty());
   const Machine drives = lay_out(small_design(""), known());
   ASSERT_EQ(drives.tiers.size(), 1U);
-  EXPECT_EQ(drives.tiers[0].label, "node-nvme");
-  EXPECT_TRUE(drives.tiers[0].implied);
+  EXPECT_EQ(drives.tiers[design::TierIndex(0)].label, "node-nvme");
+  EXPECT_TRUE(drives.tiers[design::TierIndex(0)].implied);
   // A fleet without drives does not change the tier of a fleet with drives.
   const auto both = small_design(
       "  - { name: c, count: 2, custom: { accelerators: 0, cores: 8, sockets: 1 } }\n");
   const Machine mixed = lay_out(both, known());
-  EXPECT_EQ(mixed.tiers[0].devices, drives.tiers[0].devices);
-  EXPECT_FALSE(durability_of(drives.tiers[0], known().catalog(), 1));
-  EXPECT_EQ(servers_of(drives.tiers[0], known().catalog()).metadata, 0);
+  EXPECT_EQ(mixed.tiers[design::TierIndex(0)].devices, drives.tiers[design::TierIndex(0)].devices);
+  EXPECT_FALSE(durability_of(drives.tiers[design::TierIndex(0)], known().catalog(), 1));
+  EXPECT_EQ(servers_of(drives.tiers[design::TierIndex(0)], known().catalog()).metadata, 0);
 }
 
 // Measured values replace computed ones. A tier with a measured read or write rate takes over the
 // error of the measurement.
 TEST(Tier, measurements_replace_computed_values) {
   const Machine m = lay_out(template_design("superpod-h100"), known());
-  std::vector<Tier> tiers = m.tiers;
-  const Tier before = tiers[0];
+  Tiers tiers = m.tiers;
+  const Tier before = tiers.front();
   const auto laid = [&](TierMeasurement measured) {
     measured.tier = before.label;
     measured.error = 0.07;
     measured.source = "a probe";
     tiers = m.tiers;
     lay_over(tiers, {measured});
-    return tiers[0];
+    return tiers.front();
   };
   const Tier written = laid({.write = gbytes_per_s(3)});
   EXPECT_EQ(written.write, gbytes_per_s(3));
@@ -390,7 +390,7 @@ TEST(Tier, measurements_replace_computed_values) {
   EXPECT_GE(answers.latency.total, milliseconds(3));
   EXPECT_LT(answers.latency.total, milliseconds(4));
   lay_over(tiers, {{.tier = "other", .read = gbytes_per_s(1)}});
-  EXPECT_NE(tiers[0].read, gbytes_per_s(1));
+  EXPECT_NE(tiers.front().read, gbytes_per_s(1));
 }
 
 TEST(Tier, tapes_must_be_mounted) {

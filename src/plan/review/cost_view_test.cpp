@@ -22,7 +22,7 @@ Review half_used(std::vector<design_text::Change> changes = {}) {
   r.sites[0].it_mean = megawatts(1);
   r.sites[0].it_nameplate = megawatts(1.5);
   r.sites[0].pue.middle = 1.3;
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 100, .needed = 63.5}};
   r.trains[0].goodput = 0.9;
   r.trains[0].accelerators = 960;
@@ -151,9 +151,9 @@ TEST(CostView, goodput_is_weighted_by_accelerators) {
   EXPECT_EQ(cost_of(r).runs.size(), 1U);
   r.trains.clear();
   EXPECT_EQ(cost_of(r).goodput, 1);
-  r.ledger.fleets[0].bookings[0].needed = 127e-6;  // a millionth, of which 0.9 are used
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].needed = 127e-6;  // a millionth, of which 0.9 are used
   EXPECT_EQ(cost_of(r).per_useful_hour, UsdPerSecond());
-  r.ledger.fleets[0].bookings[0].needed = 1.2 * 127e-6;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].needed = 1.2 * 127e-6;
   EXPECT_GT(cost_of(r).per_useful_hour, UsdPerSecond());
 }
 
@@ -198,7 +198,7 @@ TEST(CostView, break_even_compares_with_the_contract_price) {
 Review rented_fleet(const std::string& rent) {
   Review r = edited_review("superpod-h100", {{"fleet[0].rent", rent}});
   r.trains.clear();
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 60, .needed = 60, .share = 0.5},
       {.workload = &r.design().workloads[1], .nodes = 10, .needed = 10, .share = 4}};
   return r;
@@ -218,9 +218,9 @@ TEST(CostView, on_demand_pays_held_hours_and_reservations_all_hours) {
       "{ provider: aws, price: 3 USD/h, contract: reserved, discount: 0.4, term: 1 y }"));
   EXPECT_NEAR(all.rented[0].per_year.base(), 3 * 0.6 * 1.03 * 8760 * 127 * 8, 1e-3);
   Review none = rented_fleet("{ provider: aws, price: 3 USD/h }");
-  none.ledger.fleets[0].bookings.clear();
+  none.ledger.fleets[design::FleetIndex(0)].bookings.clear();
   EXPECT_NEAR(cost_of(none).rented[0].per_year.base(), 3 * 1.03 * 8760 * 127 * 8, 1e-3);
-  none.ledger.fleets[0].bookings = {
+  none.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &none.design().workloads[0], .nodes = 900, .needed = 900}};
   EXPECT_NEAR(cost_of(none).rented[0].per_year.base(), 3 * 1.03 * 8760 * 127 * 8, 1e-3)
       << "no more than there are";
@@ -280,7 +280,7 @@ TEST(CostView, hourly_rent_is_paid_while_nodes_are_held) {
   for (design::Fleet& f : d.fleet) f.rent->contract = catalog::Contract::reserved;
   const Review reserved = run_stages(d, machine::known());
   EXPECT_NEAR(reserved.cost.rented[0].per_year / (reserved.cost.rented[0].rental.billed * years(1)),
-              reserved.fleets()[0].accelerators, 1e-6);
+              reserved.fleets()[design::FleetIndex(0)].accelerators, 1e-6);
 }
 
 // Ten times the nodes for the same 120 of the run cost nearly ten times as much a useful hour.

@@ -311,7 +311,7 @@ TEST(SiteView, nodes_that_fit_under_the_sites_power) {
   const double other = v.it_nameplate / kilowatts(1) - 10 * per_node;
   const auto nodes = [&](double kw) {
     const Review r = hall("pue: 1.25, power: " + std::to_string(kw) + " kW");
-    EXPECT_EQ(r.sites[0].budget_fleet, 0U);
+    EXPECT_EQ(r.sites[0].budget_fleet, design::FleetIndex(0));
     return r.sites[0].budget->nodes;
   };
   for (const double kw : {60.0, 100.0, 400.0, 900.0}) {

@@ -12,7 +12,7 @@ TEST(Stages, tiers_hold_data_sets_and_kept_checkpoints) {
   design::Design d = lab_design("superpod-h100");
   const Review r = reviewed(d);
   // 10 TB of text; three checkpoints and one in flight of 14 B for each of 70.55e9 parameters.
-  EXPECT_NEAR(r.used[0].base(), 10e12 + 4 * 14 * 70.55e9, 0.01e12);
+  EXPECT_NEAR(r.used[design::TierIndex(0)].base(), 10e12 + 4 * 14 * 70.55e9, 0.01e12);
 }
 
 // A tier in another site is read and written over the line between the two, and not without one.

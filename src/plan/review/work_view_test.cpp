@@ -80,7 +80,7 @@ TEST(WorkView, reads_writes_and_bounds_of_a_batch) {
   const Review read = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data + " } }");
   EXPECT_NEAR(read.batches[0].read / hours(1), 1, 1e-9);
   EXPECT_EQ(read.batches[0].duration, read.batches[0].read);
-  EXPECT_EQ(read.batches[0].tier, &read.tiers()[0]);
+  EXPECT_EQ(read.batches[0].tier, &read.tiers()[design::TierIndex(0)]);
   const Review write = small_pod("{ batch: { name: b, core_hours: 48, tasks: 96, " + data +
                                  ", output: 144 TB, repeat: { every: 1 d, window: 5 h }, deadline: "
                                  "3 h } }");

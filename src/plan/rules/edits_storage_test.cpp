@@ -55,24 +55,24 @@ TEST(EditsStorage, capacity_edit_keeps_fewer_saves_or_grows_the_tier) {
   review::Review r =
       review::edited_review("superpod-h100", {{"workloads[0].train.checkpoint.keep", ""}});
   jobs::SavePlan& k = *r.trains[0].checkpoint;
-  const machine::Tier& hot = r.tiers()[0];
+  const machine::Tier& hot = r.tiers()[design::TierIndex(0)];
   ASSERT_EQ(k.safe, &hot);
   k.size = terabytes(10);
   k.kept_on_safe = petabytes(3);
   // Four saves in place of all of them: 3.9 - 3 + 0.04 PB are within the two.
-  r.used[0] = petabytes(3.9);
+  r.used[design::TierIndex(0)] = petabytes(3.9);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
-  r.used[0] = petabytes(4.96);
+  r.used[design::TierIndex(0)] = petabytes(4.96);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "workloads[0].train.checkpoint.keep.hot = 3");
-  r.used[0] = petabytes(4.97);
+  r.used[design::TierIndex(0)] = petabytes(4.97);
   EXPECT_EQ(edit_of(edit_capacity(r, hot)), "storage[0].capacity = 5.5 PB");
   const review::Review ruled = review::lab_review("superpod-h100");
   review::Review full = ruled;
-  full.used[0] = petabytes(3.05);
-  EXPECT_EQ(edit_of(edit_capacity(full, full.tiers()[0])), "storage[0].capacity = 3.4 PB");
+  full.used[design::TierIndex(0)] = petabytes(3.05);
+  EXPECT_EQ(edit_of(edit_capacity(full, full.tiers()[design::TierIndex(0)])), "storage[0].capacity = 3.4 PB");
   review::Review counted = review::edited_review("superpod-h100", {{"storage[0].capacity", ""}});
-  counted.used[0] = counted.tiers()[0].capacity * 1.5;
-  EXPECT_EQ(edit_of(edit_capacity(counted, counted.tiers()[0])), "storage[0].servers = 27")
+  counted.used[design::TierIndex(0)] = counted.tiers()[design::TierIndex(0)].capacity * 1.5;
+  EXPECT_EQ(edit_of(edit_capacity(counted, counted.tiers()[design::TierIndex(0)])), "storage[0].servers = 27")
       << "1.65 times 16";
 }
 
@@ -83,14 +83,14 @@ TEST(EditsStorage, save_target_is_the_first_tier_with_room) {
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
   // Four saves more do not fit on the first: the next has room.
-  r.used[0] = petabytes(2) - terabytes(3.9);
+  r.used[design::TierIndex(0)] = petabytes(2) - terabytes(3.9);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, cold]");
-  r.used[0] = petabytes(2) - terabytes(4);
+  r.used[design::TierIndex(0)] = petabytes(2) - terabytes(4);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]");
-  r.used[0] = petabytes(2);
-  r.used[1] = petabytes(20);
+  r.used[design::TierIndex(0)] = petabytes(2);
+  r.used[design::TierIndex(1)] = petabytes(20);
   EXPECT_EQ(edit_of(edit_save_target(r, t)),
             "workloads[0].train.checkpoint.to = [node-nvme, hot, cold, hot]")
       << "else the nearest";
@@ -104,19 +104,19 @@ review::Review hoarding_run(const std::vector<design_text::Change>& changes) {
   jobs::SavePlan& k = *r.trains.at(0).checkpoint;
   k.size = terabytes(10);
   k.kept_on_safe = petabytes(3);
-  r.used[0] = petabytes(3.9);
+  r.used[design::TierIndex(0)] = petabytes(3.9);
   return r;
 }
 
 TEST(EditsStorage, keep_rule_only_for_runs_that_keep_everything) {
-  const auto edit = [](const review::Review& r) { return edit_of(edit_capacity(r, r.tiers()[0])); };
+  const auto edit = [](const review::Review& r) { return edit_of(edit_capacity(r, r.tiers()[design::TierIndex(0)])); };
   const std::string keep = "workloads[0].train.checkpoint.keep";
   EXPECT_EQ(edit(hoarding_run({{keep, ""}})), keep + ".hot = 3");
   EXPECT_EQ(edit(hoarding_run({})), "storage[0].capacity = 4.3 PB") << "it has a rule: 1.1 x 3.9";
   EXPECT_EQ(edit(hoarding_run({{keep, "{ cold: 2 }"}})), keep + ".hot = 3")
       << "a rule of another tier";
   review::Review elsewhere = hoarding_run({{keep, ""}});
-  elsewhere.trains[0].checkpoint->safe = &elsewhere.tiers()[1];
+  elsewhere.trains[0].checkpoint->safe = &elsewhere.tiers()[design::TierIndex(1)];
   EXPECT_EQ(edit(elsewhere), "storage[0].capacity = 4.3 PB");
   review::Review unsaved = hoarding_run({{keep, ""}});
   unsaved.trains[0].checkpoint.reset();
@@ -137,8 +137,8 @@ TEST(EditsStorage, keep_rule_needs_a_name_that_a_path_can_hold) {
     jobs::SavePlan& k = *r.trains.at(0).checkpoint;
     k.size = terabytes(10);
     k.kept_on_safe = petabytes(3);
-    r.used[0] = petabytes(3.9);
-    return edit_of(edit_capacity(r, r.tiers()[0]));
+    r.used[design::TierIndex(0)] = petabytes(3.9);
+    return edit_of(edit_capacity(r, r.tiers()[design::TierIndex(0)]));
   };
   EXPECT_EQ(edit("fast_1-a", ""), "workloads[0].train.checkpoint.keep.fast_1-a = 3");
   EXPECT_EQ(edit("Fast One", ""), "storage[0].capacity = 4.3 PB") << "no path can hold that name";
@@ -148,15 +148,15 @@ TEST(EditsStorage, keep_rule_needs_a_name_that_a_path_can_hold) {
 // Drives that came with the nodes are bought with them; those that are named have a capacity.
 TEST(EditsStorage, drives_in_the_nodes_grow) {
   review::Review r = review::lab_review("superpod-h100");
-  ASSERT_TRUE(r.tiers().at(2).implied);
-  r.used[2] = terabytes(40);
-  const std::string edit = edit_of(edit_capacity(r, r.tiers()[2]));
+  ASSERT_TRUE(r.tiers()[design::TierIndex(2)].implied);
+  r.used[design::TierIndex(2)] = terabytes(40);
+  const std::string edit = edit_of(edit_capacity(r, r.tiers()[design::TierIndex(2)]));
   EXPECT_EQ(edit, "fleet[0].custom.local_nvme = 44 TB");
   review::Review named = review::hand_review(
       "site: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\nstorage: [{ name: "
       "drives, tier: node-nvme, kind: local-nvme }]\n");
-  named.used[0] = terabytes(40);
-  EXPECT_EQ(edit_of(edit_capacity(named, named.tiers()[0])), "storage[0].capacity = 44 TB");
+  named.used[design::TierIndex(0)] = terabytes(40);
+  EXPECT_EQ(edit_of(edit_capacity(named, named.tiers()[design::TierIndex(0)])), "storage[0].capacity = 44 TB");
 }
 
 TEST(EditsStorage, write_rate_is_raised_if_it_is_given) {
@@ -196,15 +196,15 @@ TEST(EditsStorage, no_feed_edit_behind_a_cache_or_on_node_drives) {
   review::TrainView& t = r.trains.at(0);
   t.feed.loader.limit = storage::LoaderLimit::storage;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none") << "behind the cache 'hot'";
-  t.feed.tier = &r.tiers()[0];
+  t.feed.tier = &r.tiers()[design::TierIndex(0)];
   design::Train files = *t.train;
   files.dataset.format = design::DataFormat::files;
   t.train = &files;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "workloads[0].train.dataset.format = shards");
-  ASSERT_TRUE(r.tiers().at(2).implied);
-  t.feed.tier = &r.tiers()[2];
+  ASSERT_TRUE(r.tiers()[design::TierIndex(2)].implied);
+  t.feed.tier = &r.tiers()[design::TierIndex(2)];
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none");
-  t.feed.tier = &r.tiers()[0];
+  t.feed.tier = &r.tiers()[design::TierIndex(0)];
   t.feed.loader.limit = storage::LoaderLimit::device_copy;
   EXPECT_EQ(edit_of(edit_feed(r, t)), "none");
 }

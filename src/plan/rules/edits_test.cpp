@@ -39,8 +39,8 @@ TEST(Edits, separate_storage_network_keeps_its_own_fields) {
 // 127 nodes: 120 for a run, 2 for a service, 5 for jobs.
 TEST(Edits, over_booked_fleet_grows_if_its_site_carries_it) {
   review::Review r = review::lab_review("superpod-h100");
-  const machine::Fleet& fleet = r.fleets()[0];
-  machine::FleetBook& book = r.ledger.fleets[0];
+  const machine::Fleet& fleet = r.fleets()[design::FleetIndex(0)];
+  machine::FleetBook& book = r.ledger.fleets[design::FleetIndex(0)];
   ASSERT_EQ(book.bookings.size(), 3U);
   const auto edit = [&] { return edit_of(edit_asked(r, fleet)); };
   book.bookings[2].nodes = 6.25;  // 128.25 of all
@@ -67,8 +67,8 @@ TEST(Edits, over_booked_fleet_grows_if_its_site_carries_it) {
 
 TEST(Edits, nodes_come_from_the_fleet_or_enlarge_it) {
   review::Review r = review::lab_review("superpod-h100");
-  const machine::Fleet& fleet = r.fleets()[0];
-  machine::FleetBook& book = r.ledger.fleets[0];
+  const machine::Fleet& fleet = r.fleets()[design::FleetIndex(0)];
+  machine::FleetBook& book = r.ledger.fleets[design::FleetIndex(0)];
   const design::Workload& jobs = r.design().workloads[2];
   const auto edit = [&](int nodes) { return edit_of(edit_nodes(r, jobs, fleet, nodes)); };
   EXPECT_EQ(edit(5), "workloads[2].jobs.nodes = 5");
@@ -90,21 +90,21 @@ TEST(Edits, nodes_come_from_the_fleet_or_enlarge_it) {
 
 TEST(Edits, rounding_adds_no_node) {
   review::Review r = review::lab_review("superpod-h100");
-  machine::FleetBook& book = r.ledger.fleets[0];
+  machine::FleetBook& book = r.ledger.fleets[design::FleetIndex(0)];
   book.bookings[2].nodes = 6 + 1e-10;
-  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[0])), "fleet[0].count = 128");
+  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[design::FleetIndex(0)])), "fleet[0].count = 128");
   r.sites[0].draw_peak = megawatts(2);
-  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[0])), "workloads[0].train.nodes = 119")
+  EXPECT_EQ(edit_of(edit_asked(r, r.fleets()[design::FleetIndex(0)])), "workloads[0].train.nodes = 119")
       << "119 but for a tenth of a billionth";
   const design::Workload& jobs = r.design().workloads[2];
   book.bookings[1].nodes = 2 + 1e-10;
-  EXPECT_EQ(edit_of(edit_nodes(r, jobs, r.fleets()[0], 5)), "workloads[2].jobs.nodes = 5");
+  EXPECT_EQ(edit_of(edit_nodes(r, jobs, r.fleets()[design::FleetIndex(0)], 5)), "workloads[2].jobs.nodes = 5");
 }
 
 // 10.2 kW a node at a PUE of 1.5: five more take 76.5 kW and, of four a rack, two racks.
 TEST(Edits, site_carries_what_power_and_positions_allow) {
   Hall h = hall_of([](design::Design& d) { d.sites[0].racks = 34; });
-  const machine::Fleet& fleet = h.review.fleets()[0];
+  const machine::Fleet& fleet = h.review.fleets()[design::FleetIndex(0)];
   h.view().pue.middle = 1.5;
   h.view().racks = 32;
   h.view().draw_peak = kilowatts(2000 - 76.6);

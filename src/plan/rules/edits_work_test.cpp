@@ -340,8 +340,8 @@ TEST(EditsWork, nearest_batch_is_a_multiple_of_the_accelerators) {
 TEST(EditsWork, nodes_asked_by_number_or_need) {
   review::Review r = review::lab_review("superpod-h100");
   const auto& w = r.design().workloads;
-  auto& bookings = r.ledger.fleets[0].bookings;
-  const auto asked = [&] { return nodes_asked(r, r.fleets()[0]); };
+  auto& bookings = r.ledger.fleets[design::FleetIndex(0)].bookings;
+  const auto asked = [&] { return nodes_asked(r, r.fleets()[design::FleetIndex(0)]); };
   bookings = {{.workload = &w[0], .nodes = 10, .needed = 12, .given = true}};
   EXPECT_EQ(asked(), 12);
   bookings[0].nodes = 15;

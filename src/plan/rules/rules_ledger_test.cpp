@@ -16,7 +16,7 @@ namespace orrery::rules {
 namespace {
 
 // 127 nodes: a run of 120, a service of 2 and jobs of 5.
-machine::FleetBook& book_in(review::Review& r) { return r.ledger.fleets.at(0); }
+machine::FleetBook& book_in(review::Review& r) { return r.ledger.fleets.front(); }
 
 TEST(RulesLedger, more_nodes_held_than_there_are) {
   review::Review r = review::lab_review("superpod-h100");
@@ -55,8 +55,8 @@ TEST(RulesLedger, workload_too_large_for_the_fleet_is_reported_once) {
 // What is asked of another fleet is no word on this one.
 TEST(RulesLedger, service_on_another_fleet_does_not_hide_the_finding) {
   review::Review r = review::lab_review("superpod-h100");
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) b.given = false;
-  r.ledger.fleets[0].bookings[2].nodes = 12;
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) b.given = false;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[2].nodes = 12;
   r.serves[0].devices = r.serves[0].devices_there + 1;
   EXPECT_TRUE(findings_by(r, "cluster.nodes").empty()) << "it says so itself";
   r.serves[0].fleet = nullptr;
@@ -69,7 +69,7 @@ TEST(RulesLedger, service_on_another_fleet_does_not_hide_the_finding) {
 // To a hundredth of a node, or to three digits below ten.
 TEST(RulesLedger, nodes_are_shown_to_a_hundredth) {
   review::Review r = review::lab_review("superpod-h100");
-  auto& bookings = r.ledger.fleets[0].bookings;
+  auto& bookings = r.ledger.fleets[design::FleetIndex(0)].bookings;
   bookings[0].nodes = 1234.5678;
   bookings[1].nodes = 9.98765;
   bookings[2].nodes = 10.001;
@@ -171,7 +171,7 @@ review::Review racks_half_held(const char* spares) {
   review::Review r = review::edited_review(
       "superpod-gb200", {{"fleet[0].spares", spares}, {"workloads[0].train.nodes", "4"}});
   r.trains.at(0).infeasible.clear();
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 4, .needed = 4, .given = true}};
   r.cost.annual = usd(576e3);
   r.cost.accelerators = 576;
@@ -220,13 +220,13 @@ TEST(RulesLedger, idle_nodes_are_reported_only_where_they_cost) {
     return findings_by(r, "cluster.idle-nodes").size();
   };
   review::Review open = review::edited_review("superpod-gb200", {});
-  open.ledger.fleets[0].bookings = {
+  open.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &open.design().workloads[0], .nodes = 2, .needed = 2}};
   EXPECT_EQ(count(open), 0U);
   open.trains.at(0).fleet = nullptr;
   EXPECT_EQ(count(open), 1U) << "a run elsewhere";
   review::Review none = racks_half_held("0");
-  none.ledger.fleets[0].bookings.clear();
+  none.ledger.fleets[design::FleetIndex(0)].bookings.clear();
   EXPECT_EQ(count(none), 0U);
   const auto rented = [](const char* contract) {
     review::Review r = review::hand_review(
@@ -250,7 +250,7 @@ TEST(RulesLedger, up_to_one_idle_node_in_twenty) {
         std::to_string(nodes) +
         " }]\nworkloads: [{ jobs: { name: j, nodes: 1, rate: 1 /h, mean_duration: 1 h, sizes: [1] "
         "} }]\n");
-    r.ledger.fleets[0].bookings[0].nodes = held;
+    r.ledger.fleets[design::FleetIndex(0)].bookings[0].nodes = held;
     return findings_by(r, "cluster.idle-nodes").size();
   };
   EXPECT_EQ(count(20, 19), 0U);
@@ -274,16 +274,16 @@ TEST(RulesLedger, services_and_jobs_under_two_schedulers) {
 TEST(RulesLedger, split_of_a_fleet_between_two_schedulers) {
   review::Review r = review::edited_review(
       "superpod-h100", {{"scheduler.kind", "both"}, {"fleet[0].partition", "kubernetes"}});
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 2.2;
   }
   EXPECT_THAT(numbers_in(only_finding(r, "cluster.partitions").what),
               testing::ElementsAre("3", "124"));
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 1500;
   }
   EXPECT_EQ(numbers_in(only_finding(r, "cluster.partitions").what).at(0), "1,500");
-  for (machine::Booking& b : r.ledger.fleets[0].bookings) {
+  for (machine::Booking& b : r.ledger.fleets[design::FleetIndex(0)].bookings) {
     if (b.workload == &r.design().workloads[1]) b.nodes = 0;
   }
   EXPECT_TRUE(findings_by(r, "cluster.partitions").empty()) << "no service";
@@ -296,16 +296,16 @@ TEST(RulesLedger, partition_too_small_for_its_workloads) {
   for (design::Workload& w : d.workloads) w.terms.partition = "wide";
   d.workloads[2].terms.partition = "rest";
   review::Review r = review::run_stages(std::move(d), machine::known());
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 1150, .needed = 1, .given = true},
       {.workload = &r.design().workloads[2], .nodes = 19.5, .needed = 1, .given = true}};
   expect_finding(r, only_finding(r, "cluster.partition-nodes"), "scheduler.partitions[0].nodes",
                  "scheduler.partitions[0].nodes = 1150");
-  r.ledger.fleets[0].bookings[1].nodes = 20.5;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[1].nodes = 20.5;
   const auto all = findings_by(r, "cluster.partition-nodes");
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(edit_of(all[1]), "scheduler.partitions[1].nodes = 21");
-  r.ledger.fleets[0].bookings[0].nodes = 1249;  // and 20 are all but one
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].nodes = 1249;  // and 20 are all but one
   EXPECT_EQ(edits_by(r, "cluster.partition-nodes"),
             (std::vector<std::string>{"scheduler.partitions[0].nodes = 1249",
                                       "scheduler.partitions[1].nodes = 21"}));
@@ -317,7 +317,7 @@ TEST(RulesLedger, partition_of_an_over_booked_fleet) {
   d.scheduler.partitions = {{.name = "p", .nodes = 100}};
   for (design::Workload& w : d.workloads) w.terms.partition = "p";
   review::Review r = review::run_stages(std::move(d), machine::known());
-  auto& bookings = r.ledger.fleets[0].bookings;
+  auto& bookings = r.ledger.fleets[design::FleetIndex(0)].bookings;
   bookings = {{.workload = &r.design().workloads[0], .nodes = 110, .needed = 110, .given = true}};
   EXPECT_THAT(numbers_in(only_finding(r, "cluster.partition-nodes").what),
               testing::ElementsAre("100", "127", "110"));
@@ -343,7 +343,7 @@ TEST(RulesLedger, partition_edit_needs_nodes_that_are_left) {
     for (std::size_t i = 0; i < bookings.size(); ++i) {
       bookings[i].workload = &r.design().workloads[i];
     }
-    r.ledger.fleets[0].bookings = bookings;
+    r.ledger.fleets[design::FleetIndex(0)].bookings = bookings;
     return finding_of(r, "cluster.partition-nodes");
   };
   const std::vector<machine::Booking> held = {
@@ -407,16 +407,16 @@ TEST(RulesLedger, use_counts_accelerator_hours_only) {
   ASSERT_TRUE(r.cost.owned && r.cost.market && !r.cost.in_nodes);
   r.cost.utilisation = 1;
   r.cost.break_even_earliest = 0.9;
-  r.ledger.fleets[0].bookings[0].share = 1;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].share = 1;
   EXPECT_THAT(numbers_in(only_finding(r, "cost.renting").what), testing::ElementsAre("50", "90"));
-  r.ledger.fleets[0].bookings[0].share = 0.5;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].share = 0.5;
   EXPECT_EQ(numbers_in(only_finding(r, "cost.renting").what).at(0), "25");
 }
 
 // Half of the nodes, half of the time: a quarter of the hours.
 TEST(RulesLedger, renting_at_exactly_break_even) {
   review::Review r = review::lab_review("superpod-h100");
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 63.5, .needed = 63.5}};
   r.cost.utilisation = 0.5;
   r.cost.break_even_earliest = 0.25;
@@ -450,7 +450,7 @@ design::Design train_and_serve(int count) {
 TEST(RulesLedger, service_without_a_number_is_booked_beside_the_run) {
   for (const int count : {16, 17, 18}) {
     const review::Review r = review::run_stages(train_and_serve(count), machine::known());
-    const machine::FleetBook& book = r.book_of(r.fleets()[0]);
+    const machine::FleetBook& book = r.book_of(r.fleets()[design::FleetIndex(0)]);
     EXPECT_DOUBLE_EQ(book.booked(), 19) << "16 + 3 x 8 / 8";
     const auto findings = check_rules(r);
     const Finding* f = finding_named(findings, "cluster.nodes");
@@ -468,7 +468,7 @@ TEST(RulesLedger, run_without_a_number_gives_way_to_the_service) {
   d.workloads[0].terms.nodes.reset();
   std::get<design::Train>(d.workloads[0].task).batch = 19 * 8;
   const review::Review r = review::run_stages(d, machine::known());
-  EXPECT_DOUBLE_EQ(r.book_of(r.fleets()[0]).booked(), 19 + 3);
+  EXPECT_DOUBLE_EQ(r.book_of(r.fleets()[design::FleetIndex(0)]).booked(), 19 + 3);
   const auto findings = check_rules(r);
   const Finding* f = finding_named(findings, "cluster.nodes");
   ASSERT_NE(f, nullptr);

@@ -37,7 +37,7 @@ TEST(RulesLoads, retrieval_reads_above_the_tiers_rate) {
 // If the reads of the 48 drives are the limit, the edit buys servers.
 TEST(RulesLoads, retrieval_reads_above_the_drives_rate) {
   const review::Review probe = retrieving("{ tier: hot, index: 2 TB, reads: 1, read_size: 512 B }");
-  const auto ask = jobs::retrieval_of(*probe.machine, *probe.serves[0].serve, probe.fleets()[0]);
+  const auto ask = jobs::retrieval_of(*probe.machine, *probe.serves[0].serve, probe.fleets()[design::FleetIndex(0)]);
   ASSERT_TRUE(ask && !ask->by_rate);
   const double reads = std::floor(ask->gives / ask->asked * 0.9);
   const review::Review r = retrieving("{ tier: hot, index: 2 TB, reads: " + significant(reads, 9) +

@@ -38,7 +38,7 @@ TEST(RulesPolicy, data_outside_its_region) {
                                                 {"storage[3].region", "usa"},
                                                 {"workloads[0].train.checkpoint", ""}});
   EXPECT_EQ(edits(alone),
-            std::vector<std::string>{"storage[0].region = " + alone.fleets()[0].region->id});
+            std::vector<std::string>{"storage[0].region = " + alone.fleets()[design::FleetIndex(0)].region->id});
 }
 
 TEST(RulesPolicy, zone_with_a_fleet_outside_its_region) {

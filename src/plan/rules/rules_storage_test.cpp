@@ -109,7 +109,7 @@ review::Review with_tier(const review::Review& of, std::size_t index,
                          void (*change)(machine::Tier&)) {
   review::Review r = of;
   auto m = std::make_shared<machine::Machine>(*r.machine);
-  change(m->tiers.at(index));
+  change(m->tiers[design::TierIndex(index)]);
   r.machine = m;
   return r;
 }
@@ -153,7 +153,7 @@ TEST(RulesStorage, latency_at_its_target) {
   EXPECT_EQ(count(1, [](machine::Tier& t) { t.latency.total = hours(12); }), 0U) << "cold";
   EXPECT_EQ(count(1, [](machine::Tier& t) { t.latency.total = hours(12.1); }), 1U);
   const review::Review& r = review::lab_review("superpod-h100");
-  ASSERT_TRUE(r.tiers().at(2).implied);
+  ASSERT_TRUE(r.tiers()[design::TierIndex(2)].implied);
   EXPECT_EQ(count(2, [](machine::Tier& t) { t.latency.total = hours(20); }), 0U);
 }
 
@@ -164,7 +164,7 @@ TEST(RulesStorage, lru_under_shuffled_epochs) {
                                           {"storage[0].capacity", "100 TB"},
                                           {"workloads[0].train.dataset.tier", "lake"}});
   const review::TrainView& t = r.trains.at(0);
-  const auto tier = static_cast<std::size_t>(t.feed.tier - r.machine->tiers.data());
+  const design::TierIndex tier = t.feed.tier->index;
   const auto said = [&](double share) {
     const double lru = hit_rate(catalog::EvictionPolicy::lru, storage::EpochOrder::shuffled, share);
     return std::vector<std::string>{significant(lru * 100, 3), significant(share * 100, 3)};
@@ -205,13 +205,13 @@ TEST(RulesStorage, cache_in_the_nodes_counts_all_hosts) {
       "{ name: f, node: dgx-h100, count: 2 }",
       ", { name: near, tier: node-nvme, kind: local-nvme, device: tlc-gen4, devices_per_server: 8, "
       "read: 40 GB/s, write: 20 GB/s, capacity: 30 TB, caches: lake, policy: lru }");
-  ASSERT_TRUE(r.tiers().at(1).per_node);
+  ASSERT_TRUE(r.tiers()[design::TierIndex(1)].per_node);
   ASSERT_EQ(r.trains.at(0).hosts, 2);
-  r.used[0] = terabytes(80);
+  r.used[design::TierIndex(0)] = terabytes(80);
   const Finding f = only_finding(r, "storage.lru-shuffled");
   EXPECT_EQ(numbers_in(f.what).back(), "75") << f.what;
   EXPECT_EQ(f.place.line, place_of(r.design(), "storage[1].policy").line);
-  r.used[0] = terabytes(60);
+  r.used[design::TierIndex(0)] = terabytes(60);
   EXPECT_TRUE(findings_by(r, "storage.lru-shuffled").empty());
 }
 
@@ -230,7 +230,7 @@ TEST(RulesStorage, lru_matters_from_the_second_epoch_on) {
       review::edited_review("av-vision", {{"storage[0].policy", "lru"},
                                           {"storage[0].capacity", "100 TB"},
                                           {"workloads[0].train.dataset.tier", "lake"}});
-  r.used[static_cast<std::size_t>(r.trains[0].feed.tier - r.machine->tiers.data())] =
+  r.used[r.trains[0].feed.tier->index] =
       terabytes(200);
   design::Train train = *r.trains[0].train;
   r.trains[0].train = &train;
@@ -395,9 +395,9 @@ TEST(RulesStorage, missing_drives_for_data_or_saves) {
 
 TEST(RulesStorage, tier_too_small_for_what_it_keeps) {
   review::Review r = review::lab_review("superpod-h100");
-  r.used[0] = petabytes(2);
+  r.used[design::TierIndex(0)] = petabytes(2);
   EXPECT_TRUE(findings_by(r, "storage.capacity").empty());
-  r.used[0] = petabytes(2.5);
+  r.used[design::TierIndex(0)] = petabytes(2.5);
   expect_finding(r, only_finding(r, "storage.capacity"), "storage[0].capacity",
                  "storage[0].capacity = 2.8 PB");
 }

@@ -32,7 +32,7 @@ TEST(RulesWorkload, batch_that_leaves_machines_idle) {
   review::TrainView& t = r.trains.at(0);
   const int all = t.fleet->accelerators;
   ASSERT_EQ(all, 512);
-  r.ledger.fleets[r.machine->index_of(*t.fleet)].bookings.clear();
+  r.ledger.fleets[t.fleet->index].bookings.clear();
   t.accelerators = 487;  // 0.0488 idle
   EXPECT_TRUE(findings_by(r, "training.idle-nodes").empty());
   t.accelerators = 486;  // 0.0508
@@ -41,7 +41,7 @@ TEST(RulesWorkload, batch_that_leaves_machines_idle) {
   // Two nodes of eight that another holds are not idle: 486 of 496.
   review::Review beside = r;
   const design::Workload other;
-  beside.ledger.fleets[r.machine->index_of(*t.fleet)].bookings = {
+  beside.ledger.fleets[t.fleet->index].bookings = {
       {.workload = &other, .nodes = 2, .needed = 2, .given = true}};
   EXPECT_TRUE(findings_by(beside, "training.idle-nodes").empty());
   t.infeasible = "no";

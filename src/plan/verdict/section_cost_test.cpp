@@ -35,9 +35,9 @@ TEST(SectionCost, rented_designs_have_no_capital) {
   r.cost = plain_cost();
   r.cost.egress_per_year = usd(30);
   r.cost.wan_per_year = usd(70);
-  r.cost.rented.push_back({.fleet = &r.fleets()[0], .reference = "row"});
+  r.cost.rented.push_back({.fleet = &r.fleets()[design::FleetIndex(0)], .reference = "row"});
   r.cost.rented[0].per_year = usd(600);
-  r.cost.tier_rents.push_back({.tier = &r.tiers()[0], .reference = "tiers"});
+  r.cost.tier_rents.push_back({.tier = &r.tiers()[design::TierIndex(0)], .reference = "tiers"});
   r.cost.tier_rents[0].per_year = usd(300);
   r.cost.unpriced = {"a", "b"};
   const figures::Section s = cost_sections(r).at(0);
@@ -153,7 +153,7 @@ TEST(SectionCost, largest_item_is_the_limit) {
   r.cost.owned->items[0].per_year = usd(50);
   EXPECT_NE(cost_sections(r).at(0).limit, "");
   r.cost.rented.resize(1);
-  r.cost.rented[0].fleet = &r.fleets()[0];
+  r.cost.rented[0].fleet = &r.fleets()[design::FleetIndex(0)];
   r.cost.rented[0].per_year = usd(40);
   EXPECT_NE(cost_sections(r).at(0).limit, "");
   r.cost.rented[0].per_year = usd(60);

@@ -22,7 +22,7 @@ TEST(SectionWork, queues_and_bookings) {
   j.queue.stable = true;
   j.queue.mean_wait = seconds(60);
   j.clean = review::CleanView{.held = seconds(100), .ratio = 0.8};
-  r.ledger.fleets[0].bookings = {
+  r.ledger.fleets[design::FleetIndex(0)].bookings = {
       {.workload = &r.design().workloads[0], .nodes = 100, .needed = 90, .given = true},
       {.workload = &r.design().workloads[2], .nodes = 5, .needed = 4, .share = 0.5}};
   figures::Section s = section_named(cluster_sections(r), figures::Layer::cluster, "group");
@@ -42,7 +42,7 @@ TEST(SectionWork, queues_and_bookings) {
   s = section_named(cluster_sections(r), figures::Layer::cluster, "group");
   EXPECT_NE(s.limit, "");
   EXPECT_FALSE(has_figure(s, "mean_wait"));
-  r.ledger.fleets[0].bookings[0].nodes = 130;
+  r.ledger.fleets[design::FleetIndex(0)].bookings[0].nodes = 130;
   const figures::Section over =
       section_named(cluster_sections(r), figures::Layer::cluster, "train fleet");
   expect_figure(over, "over_booked", 8, 8, 8);
@@ -72,7 +72,7 @@ TEST(SectionWork, batch_duration_and_its_limit) {
 }
 
 // A copy of the machine whose tiers may be set.
-review::Review with_tiers(void (*change)(std::vector<machine::Tier>&)) {
+review::Review with_tiers(void (*change)(machine::Tiers&)) {
   review::Review r = review::lab_review("superpod-h100");
   auto m = std::make_shared<machine::Machine>(*r.machine);
   change(m->tiers);
@@ -81,8 +81,8 @@ review::Review with_tiers(void (*change)(std::vector<machine::Tier>&)) {
 }
 
 TEST(SectionWork, tier_rates_latency_and_capacity) {
-  review::Review r = with_tiers([](std::vector<machine::Tier>& tiers) {
-    machine::Tier& t = tiers[0];
+  review::Review r = with_tiers([](machine::Tiers& tiers) {
+    machine::Tier& t = tiers[design::TierIndex(0)];
     t.read = gbytes_per_s(150);
     t.write = gbytes_per_s(70);
     t.rate_error = 0.15;
@@ -96,7 +96,7 @@ TEST(SectionWork, tier_rates_latency_and_capacity) {
                  .host_copy = microseconds(1),
                  .total = microseconds(180)};
   });
-  r.used[0] = terabytes(500);
+  r.used[design::TierIndex(0)] = terabytes(500);
   figures::Section s = words_section(storage_sections(r), "hot tier");
   expect_words(s, "read", {150e9, 0.15, 0.15, Basis::given});
   expect_words(s, "write", {70e9, 0.15, 0.15, Basis::given});
@@ -110,7 +110,7 @@ TEST(SectionWork, tier_rates_latency_and_capacity) {
   const double usd = 135 * 7.68 * 1.3 * 384 / 2000;
   expect_words(s, "usd_per_tb", {usd, 1 / 3.0, 1 / 3.0, Basis::vendor});
   expect_words(s, "watts_per_tb", {27.0 * 384 / 2000, 0.25, 0.25, Basis::derived});
-  r.used[0] = Bytes();
+  r.used[design::TierIndex(0)] = Bytes();
   s = words_section(storage_sections(r), "hot tier");
   EXPECT_EQ(words_figure(s, "used"), nullptr);
   EXPECT_EQ(s.limit, "");
@@ -122,13 +122,13 @@ TEST(SectionWork, tier_rates_latency_and_capacity) {
 }
 
 TEST(SectionWork, unknown_rates_are_left_out) {
-  review::Review r = with_tiers([](std::vector<machine::Tier>& tiers) {
-    tiers[0].read = BytesPerSecond();
-    tiers[0].write = BytesPerSecond();
-    tiers[0].capacity = Bytes();
-    tiers[1].measured = true;
+  review::Review r = with_tiers([](machine::Tiers& tiers) {
+    tiers[design::TierIndex(0)].read = BytesPerSecond();
+    tiers[design::TierIndex(0)].write = BytesPerSecond();
+    tiers[design::TierIndex(0)].capacity = Bytes();
+    tiers[design::TierIndex(1)].measured = true;
   });
-  r.used[0] = terabytes(1);
+  r.used[design::TierIndex(0)] = terabytes(1);
   const figures::Section s = words_section(storage_sections(r), "hot tier");
   for (const char* id : {"read", "write", "capacity", "usd_per_tb", "watts_per_tb"}) {
     EXPECT_EQ(words_figure(s, id), nullptr) << id;
@@ -143,8 +143,8 @@ TEST(SectionWork, computed_servers_have_the_error_of_the_rates) {
   const auto tell = [](void (*change)(machine::TierNeed&)) {
     static void (*kept)(machine::TierNeed&);
     kept = change;
-    const review::Review r = with_tiers([](std::vector<machine::Tier>& tiers) {
-      machine::Tier& t = tiers[0];
+    const review::Review r = with_tiers([](machine::Tiers& tiers) {
+      machine::Tier& t = tiers[design::TierIndex(0)];
       t.need = machine::TierNeed{};
       t.need->size.by_capacity = 41.456;
       t.need->size.by_read = 3.001;
@@ -174,7 +174,7 @@ TEST(SectionWork, durability_by_given_or_assumed_code) {
     return review::run_stages(std::move(d), machine::known());
   };
   const auto expect_nines = [](const review::Review& r, Basis basis) {
-    const machine::Tier& t = r.tiers()[0];
+    const machine::Tier& t = r.tiers()[design::TierIndex(0)];
     const figures::Section s = words_section(storage_sections(r), "hot tier");
     const figures::Figure* f = words_figure(s, "nines");
     ASSERT_NE(f, nullptr);
@@ -206,23 +206,23 @@ TEST(SectionWork, servers_are_as_uncertain_as_what_they_are_for) {
   review::Pod pod;
   pod.tier = "name: fast, tier: hot, kind: parallel-fs, device: tlc-gen4, read: 2000 GB/s";
   const review::Review rated = pod.review();
-  ASSERT_TRUE(rated.machine->tiers[0].need);
-  EXPECT_FALSE(rated.machine->tiers[0].need->for_durability);
+  ASSERT_TRUE(rated.machine->tiers[design::TierIndex(0)].need);
+  EXPECT_FALSE(rated.machine->tiers[design::TierIndex(0)].need->for_durability);
   const Estimate some = figure_of(rated, figures::Layer::storage, "servers");
-  EXPECT_NEAR(some.high / some.value - 1, rated.machine->tiers[0].rate_error, 1e-9);
-  EXPECT_NEAR(1 - some.low / some.value, rated.machine->tiers[0].rate_error, 1e-9);
+  EXPECT_NEAR(some.high / some.value - 1, rated.machine->tiers[design::TierIndex(0)].rate_error, 1e-9);
+  EXPECT_NEAR(1 - some.low / some.value, rated.machine->tiers[design::TierIndex(0)].rate_error, 1e-9);
   pod.tier = "name: fast, tier: hot, kind: parallel-fs, device: tlc-gen4, capacity: 1 TB";
   const review::Review coded = pod.review();
-  ASSERT_TRUE(coded.machine->tiers[0].need->for_durability);
+  ASSERT_TRUE(coded.machine->tiers[design::TierIndex(0)].need->for_durability);
   const Estimate exact = figure_of(coded, figures::Layer::storage, "servers");
   EXPECT_EQ(exact.low, exact.high);
-  EXPECT_EQ(exact.value, coded.machine->tiers[0].servers);
+  EXPECT_EQ(exact.value, coded.machine->tiers[design::TierIndex(0)].servers);
 }
 
 // Four replicas of one accelerator of eight nodes: half a node is held of the eight.
 TEST(SectionWork, fleet_figures_match_the_ledger) {
   const review::Review r = review::Pod{}.review();
-  const machine::FleetBook& book = r.book_of(r.fleets()[0]);
+  const machine::FleetBook& book = r.book_of(r.fleets()[design::FleetIndex(0)]);
   EXPECT_DOUBLE_EQ(figure_of(r, figures::Layer::cluster, "booked").value, 0.5);
   EXPECT_DOUBLE_EQ(figure_of(r, figures::Layer::cluster, "idle").value, 7.5);
   EXPECT_DOUBLE_EQ(figure_of(r, figures::Layer::cluster, "use").value, book.used() / 8);

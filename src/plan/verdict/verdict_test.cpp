@@ -117,7 +117,7 @@ TEST(Verdict, copy_of_a_review_outlives_the_original) {
   for (const review::ServeView& s : copy->serves) {
     EXPECT_GE(s.workload, copy->design().workloads.data());
     EXPECT_LT(s.workload, copy->design().workloads.data() + copy->design().workloads.size());
-    EXPECT_EQ(s.fleet, &copy->fleets()[copy->machine->index_of(*s.fleet)]);
+    EXPECT_EQ(s.fleet, &copy->fleets()[s.fleet->index]);
   }
 }
 
