@@ -62,7 +62,7 @@ TEST(AskedAgain, hosts_are_written_down_as_the_runs_beside_a_service) {
                                          .label = "service",
                                          .infeasible = "nothing to run on"}});
   t.run(true);
-  ASSERT_EQ(t.world->services().size(), 1U);
+  ASSERT_EQ(t.processes->services().size(), 1U);
   const std::vector<HostChange>& hosts = t.recorder->host_changes();
   ASSERT_EQ(hosts.size(), 8U);
   for (const HostChange& c : hosts) {

@@ -40,7 +40,9 @@ TEST(CoresTimed, a_batch_on_cores_is_booked_by_hosts) {
   p.job.elements = 2;
   p.job.slots = 1;
   p.element = seconds(100);
-  t.at(40, [](World& w) { w.strike(1, 0, {.name = "dies", .scope = kTakesProcess}, 0); });
+  t.at(40, [](World& w) {
+    w.faults().strike(1, HostIndex(0), {.name = "dies", .scope = kTakesProcess}, 0);
+  });
   t.run(true);
   EXPECT_EQ(t.scenario.fleets[1].slots_per_host, 1);
   // One runs for 100 s; one for 40 s, hangs for 60 s, waits for 147.7 s and runs to the end.
@@ -60,10 +62,10 @@ TEST(CoresTimed, a_batch_on_cores_is_booked_by_hosts) {
   }
   EXPECT_NEAR(t.level("second_it_w", 20), 6000 + 2 * 8000, 1e-6);
   EXPECT_NEAR(t.level("second_it_w", 60), 6000 + 8000 + 8000 * 0.57, 1e-6);
-  EXPECT_NEAR(t.world->site(0).energy.base(), 4000 * 300, 1e-6);
-  EXPECT_NEAR(t.world->site(1).energy.base(), 6000 * 300 + 8000 * (140 + again) + 8000 * 0.57 * 60,
-              1e-2);
-  EXPECT_NEAR(t.world->site(1).highest.base(), 22000, 1e-6);
+  EXPECT_NEAR(t.world->meters().site(0).energy.base(), 4000 * 300, 1e-6);
+  EXPECT_NEAR(t.world->meters().site(1).energy.base(),
+              6000 * 300 + 8000 * (140 + again) + 8000 * 0.57 * 60, 1e-2);
+  EXPECT_NEAR(t.world->meters().site(1).highest.base(), 22000, 1e-6);
 }
 
 // Cores are no part of the GPU-seconds.
@@ -107,9 +109,9 @@ TEST(CoresTimed, a_meter_puts_energy_into_its_hours) {
 }
 
 TEST(CoresTimed, a_tag_names_a_process_and_its_part) {
-  EXPECT_EQ(tag_of(3, 5), (std::uint64_t{3} << 32) + 5);
-  EXPECT_EQ(tag_process(tag_of(7, 0xffffffff)), 7U);
-  EXPECT_EQ(tag_part(tag_of(7, 0xffffffff)), 0xffffffffU);
+  const JobTag tag{ProcessIndex(7), 0xffffffff};
+  EXPECT_EQ(JobTag::from(tag.packed()), tag);
+  EXPECT_NE(JobTag::from(tag.packed() + 1), tag);
 }
 
 }  // namespace

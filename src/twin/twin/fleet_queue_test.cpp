@@ -37,7 +37,7 @@ struct StandingWorld : TimedWorld {
   FleetState& fleet() { return world->fleet(0); }
   const design::Workload& work(std::size_t w) const { return machine.design().workloads[w]; }
   cluster::JobRequest request(std::size_t w, std::uint32_t user = 0) {
-    return fleet().request_for(w, work(w), user);
+    return fleet().request_for(ProcessIndex(w), work(w), user);
   }
 };
 
@@ -72,7 +72,8 @@ TEST(FleetQueue, a_qos_moves_its_jobs_by_its_part_of_the_highest) {
   // A seat for each user of a stream.
   EXPECT_EQ(s.request(2, 4).qos_seat, s.request(2, 4).qos_seat);
   EXPECT_NE(s.request(2, 4).qos_seat, s.request(2, 5).qos_seat);
-  EXPECT_NE(s.request(2, 4).qos_seat, s.fleet().request_for(9, s.work(2), 4).qos_seat);
+  EXPECT_NE(s.request(2, 4).qos_seat,
+            s.fleet().request_for(ProcessIndex(9), s.work(2), 4).qos_seat);
   EXPECT_TRUE(s.fleet().could_admit(s.work(2), 24));
   EXPECT_FALSE(s.fleet().could_admit(s.work(2), 25));
   EXPECT_TRUE(s.fleet().could_admit(s.work(1), 16));
@@ -204,7 +205,7 @@ TEST(FleetQueue, jobs_keep_off_the_hosts_that_are_reserved) {
     t.scenario.streams[0].trace = {
         {.run = seconds(c.run), .limit = seconds(c.run), .gpus = c.hosts * 8}};
     t.run();
-    EXPECT_EQ(t.world->streams().front()->outcome().waits_s, (std::vector<double>{c.wait}));
+    EXPECT_EQ(t.processes->streams().front()->outcome().waits_s, (std::vector<double>{c.wait}));
   }
 }
 
@@ -230,7 +231,7 @@ TEST(FleetQueue, who_has_used_less_goes_first) {
     t.run();
     const std::vector<double> wanted =
         is_fair ? std::vector<double>{0, 0, 0, 209, 260} : std::vector<double>{0, 0, 0, 210, 259};
-    EXPECT_EQ(t.world->streams().front()->outcome().waits_s, wanted);
+    EXPECT_EQ(t.processes->streams().front()->outcome().waits_s, wanted);
   }
 }
 
@@ -253,7 +254,7 @@ TEST(FleetQueue, what_runs_has_used_its_part_by_now) {
   job(1000, 50, 21, 1);
   job(1001, 50, 21, 0);
   t.run();
-  EXPECT_EQ(t.world->streams().front()->outcome().waits_s,
+  EXPECT_EQ(t.processes->streams().front()->outcome().waits_s,
             (std::vector<double>{0, 0, 0, 249, 300}));
 }
 
@@ -262,12 +263,12 @@ TEST(FleetQueue, a_scheduler_that_looks_at_power_knows_what_draws_always) {
   design::Design d = queue_design(10, {jobs_of("a", {})});
   d.fleet.front().spares = 2;
   StandingWorld blind(d);
-  EXPECT_EQ(blind.world->power_room(0), nullptr);
+  EXPECT_EQ(blind.world->meters().room(0), nullptr);
   d.scheduler.power_aware = true;
   d.sites.front().power = kilowatts(400);
   StandingWorld s(d);
-  ASSERT_NE(s.world->power_room(0), nullptr);
-  const facility::PowerRoom& room = *s.world->power_room(0);
+  ASSERT_NE(s.world->meters().room(0), nullptr);
+  const facility::PowerRoom& room = *s.world->meters().room(0);
   const machine::SiteLoad load = machine::load_of(s.machine, 0);
   EXPECT_EQ(room.feed, kilowatts(400));
   EXPECT_NEAR(room.always.base(), load.constant.base() + 12 * 2000, 1e-6);
@@ -276,8 +277,8 @@ TEST(FleetQueue, a_scheduler_that_looks_at_power_knows_what_draws_always) {
   EXPECT_EQ(room.pue, power->pue.middle);
   d.sites.front().power.reset();
   StandingWorld open(d);
-  EXPECT_TRUE(std::isinf(open.world->power_room(0)->feed.base()));
-  EXPECT_NEAR(open.world->power_room(0)->always.base(), 12 * 2000, 1e-6);
+  EXPECT_TRUE(std::isinf(open.world->meters().room(0)->feed.base()));
+  EXPECT_NEAR(open.world->meters().room(0)->always.base(), 12 * 2000, 1e-6);
 }
 
 }  // namespace

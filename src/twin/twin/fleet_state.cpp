@@ -77,44 +77,43 @@ bool keeps_nodes(const design::Workload& w) {
 
 }  // namespace
 
-FleetState::FleetState(World& world, std::size_t number, const Scenario& scenario)
-    : gpus(std::int64_t{scenario.fleets[number].all_hosts()} *
-           scenario.fleets[number].slots_per_host),
-      slow(static_cast<std::size_t>(scenario.fleets[number].all_hosts()), false),
-      free(std::int64_t{scenario.fleets[number].hosts} * scenario.fleets[number].slots_per_host),
-      world_(world),
+FleetState::FleetState(World& world, std::size_t number)
+    : world_(world),
       number_(number),
-      part_(scenario.fleets[number]),
-      partitions_(machine::partitions_of(scenario.machine->design(), scenario.machine->fleets,
-                                         *part_.fleet)),
-      is_fair_(scenario.machine->design().scheduler.fair_share),
-      fair_(scenario.machine->design().scheduler.fair_share_by),
+      part_(world.spec().fleets[number]),
+      slots_(part_, world.kernel(), world.meters(), world.recorder(), world),
+      partitions_(machine::partitions_of(world.spec().machine->design(),
+                                         world.spec().machine->fleets, *part_.fleet)),
+      is_fair_(world.spec().machine->design().scheduler.fair_share),
+      fair_(world.spec().machine->design().scheduler.fair_share_by),
       qos_gate_(quotas_, part_.slots_per_host),
-      gate_(qos_gate_, world.power_room(part_.site),
+      gate_(qos_gate_, world.meters().room(part_.site),
             facility::rise_of(part_.host_power) / part_.slots_per_host),
-      states_(slow.size(), HostState::in_service),
-      away_as_(slow.size(), Cause::repair),
-      is_spare_(slow.size(), false),
+      states_(static_cast<std::size_t>(part_.all_hosts()), HostState::in_service),
+      away_as_(states_.size(), Cause::repair),
+      is_spare_(states_.size(), false),
+      is_slow_(states_.size(), false),
       racks_(part_.all_hosts(), part_.hosts_per_rack, part_.slots_per_host) {
-  add_groups(scenario);
-  add_qos(scenario.machine->design().scheduler);
-  cluster::QueueOptions options = options_of(*scenario.machine, part_);
+  const machine::Machine& m = *world.spec().machine;
+  add_groups();
+  add_qos(m.design().scheduler);
+  cluster::QueueOptions options = options_of(m, part_);
   options.gate = &gate_;
-  options.reservations = reservations_of(*scenario.machine, part_);
+  options.reservations = reservations_of(m, part_);
   for (const auto& partition : partitions_) options.partitions.push_back(mask_of(partition, part_));
   queue_ = std::make_unique<cluster::Queue>(
-      world.kernel(),
-      pool_of_fleet(*scenario.machine, *part_.fleet, part_.spares, part_.slots_per_host),
+      world.kernel(), pool_of_fleet(m, *part_.fleet, part_.spares, part_.slots_per_host),
       std::move(options), *this);
-  for (int h = part_.hosts; h < part_.all_hosts(); ++h) {
-    set_state(h, HostState::reserve);
-    is_spare_[static_cast<std::size_t>(h)] = true;
-    queue_->node_down(h);
+  for (int node = part_.hosts; node < part_.all_hosts(); ++node) {
+    set_state(host_at(node), HostState::reserve);
+    is_spare_[host_at(node)] = true;
+    queue_->node_down(node);
   }
 }
 
-void FleetState::add_groups(const Scenario& scenario) {
-  const design::Design& d = scenario.machine->design();
+void FleetState::add_groups() {
+  const machine::Machine& m = *world_.spec().machine;
+  const design::Design& d = m.design();
   const int per_node = part_.fleet->hosts_per_node();
   const int all = part_.hosts * part_.slots_per_host;
   constexpr std::size_t kShared = 0;  // the cohort of tenants and of all that has no number
@@ -131,7 +130,7 @@ void FleetState::add_groups(const Scenario& scenario) {
   std::size_t cohort = kShared;
   for (const design::Workload& w : d.workloads) {
     tiers_[w.terms.priority] = 0;
-    if (fleet_of(scenario.machine->fleets, w) != part_.fleet || !keeps_nodes(w)) continue;
+    if (fleet_of(m.fleets, w) != part_.fleet || !keeps_nodes(w)) continue;
     const int own = std::min(all, *w.terms.nodes * per_node * part_.slots_per_host);
     groups_[&w] = quotas_.add_group(++cohort, {.tenant = w.terms.name, .guaranteed = own});
     left -= own;
@@ -159,14 +158,14 @@ void FleetState::add_qos(const design::Scheduler& s) {
   }
 }
 
-cluster::JobRequest FleetState::request_for(std::size_t process, const design::Workload& w,
+cluster::JobRequest FleetState::request_for(ProcessIndex process, const design::Workload& w,
                                             std::uint32_t user) {
   cluster::JobRequest request{.tier = tiers_.at(w.terms.priority),
                               .priority = priority_of(process, w, user),
                               .partition = static_cast<int>(machine::partition_of(partitions_, w)),
                               .group = groups_.at(&w),
                               .user = user};
-  const auto& reservations = world_.scenario().machine->design().scheduler.reservations;
+  const auto& reservations = world_.spec().machine->design().scheduler.reservations;
   for (std::size_t r = 0; r < reservations.size(); ++r) {
     const auto& guests = reservations[r].tenants;
     const bool is_guest = std::ranges::find(guests, w.terms.tenant) != guests.end();
@@ -174,12 +173,12 @@ cluster::JobRequest FleetState::request_for(std::size_t process, const design::W
   }
   if (w.terms.qos.empty()) return request;
   request.qos = qos_.at(w.terms.qos);
-  request.qos_seat = qos_gate_.seat_of(request.qos, tag_of(process, user));
+  request.qos_seat = qos_gate_.seat_of(request.qos, JobTag{process, user}.packed());
   return request;
 }
 
 std::optional<Seconds> FleetState::time_limit_of(const design::Workload& w) const {
-  const auto& all = world_.scenario().machine->design().scheduler.qos;
+  const auto& all = world_.spec().machine->design().scheduler.qos;
   const auto found = std::ranges::find(all, w.terms.qos, &design::Qos::name);
   const auto of_qos = found == all.end() ? std::nullopt : found->time_limit;
   if (partitions_.empty()) return of_qos;
@@ -194,14 +193,15 @@ bool FleetState::could_admit(const design::Workload& w, int slots) const {
   return quotas_.could_admit(groups_.at(&w), slots) && qos_gate_.could_admit(qos, slots);
 }
 
-double FleetState::priority_of(std::size_t process, const design::Workload& w, std::uint32_t user) {
+double FleetState::priority_of(ProcessIndex process, const design::Workload& w,
+                               std::uint32_t user) {
   const double of_qos =
       w.terms.qos.empty() ? 0 : qos_priority_[static_cast<std::size_t>(qos_.at(w.terms.qos))];
   if (!is_fair_) return of_qos;
   const UserKey key{.process = process, .user = user};
   const auto found = users_.find(key);
   if (found != users_.end()) return of_qos + fair_.factor(found->second);
-  const std::string own = "process " + std::to_string(process);
+  const std::string own = "process " + std::to_string(process.value());
   users_[key] = fair_.add_user({.account = w.terms.tenant.empty() ? own : w.terms.tenant,
                                 .user = own + "/" + std::to_string(user)});
   return of_qos + fair_.factor(users_[key]);
@@ -210,7 +210,8 @@ double FleetState::priority_of(std::size_t process, const design::Workload& w, s
 void FleetState::note_use(cluster::JobIndex index) {
   if (!is_fair_) return;
   const cluster::QueuedJob& job = queue_->job(index);
-  const auto user = users_.find({.process = tag_process(queue_->tag(index)), .user = job.user});
+  const auto user =
+      users_.find({.process = JobTag::from(queue_->tag(index)).process, .user = job.user});
   if (user == users_.end()) return;
   const sim::SimTime since = std::max(job.started, ranked_);
   const double span = (world_.kernel().now() - since).seconds().base();
@@ -222,38 +223,57 @@ void FleetState::rank_users() {
   ranked_ = world_.kernel().now();
   fair_.settle(ranked_);
   queue_->set_priorities([this](cluster::JobIndex job) {
-    const auto user =
-        users_.find({.process = tag_process(queue_->tag(job)), .user = queue_->job(job).user});
+    const auto user = users_.find(
+        {.process = JobTag::from(queue_->tag(job)).process, .user = queue_->job(job).user});
     const double of_qos = qos_priority_[queue_->job(job).qos];
     return of_qos + (user == users_.end() ? 1.0 : fair_.factor(user->second));
   });
 }
 
-int FleetState::first_in_reserve() const {
-  const auto found = std::ranges::find(states_, HostState::reserve);
-  return found == states_.end() ? -1 : static_cast<int>(found - states_.begin());
+std::optional<HostIndex> FleetState::first_in_reserve() const {
+  for (const HostIndex host : states_.indices()) {
+    if (states_[host] == HostState::reserve) return host;
+  }
+  return {};
 }
 
-void FleetState::job_started(cluster::JobIndex job, std::uint64_t tag,
+void FleetState::put_in_service(HostIndex host, const HostUse& from) {
+  set_state(host, HostState::in_service);
+  world_.recorder().mark_host(number_, host, HostMark::free);
+  slots_.give(part_.slots_per_host, from);
+  queue_->node_up(node_of(host));
+}
+
+void FleetState::leave(cluster::JobIndex job) {
+  note_use(job);
+  queue_->finish(job);
+  note_left(job);
+  world_.faults().see_released(number_);
+}
+
+void FleetState::job_started(cluster::JobIndex job, std::uint64_t packed,
                              std::span<const cluster::NodeShare> where) {
+  const JobTag tag = JobTag::from(packed);
   note_placed(job, tag, where);
-  world_.process(tag_process(tag)).placed(tag_part(tag), where);
+  world_.process(tag.process).placed(tag.part, where);
 }
 
-void FleetState::note_placed(cluster::JobIndex job, std::uint64_t tag,
+void FleetState::note_placed(cluster::JobIndex job, const JobTag& tag,
                              std::span<const cluster::NodeShare> where) {
-  if (!world_.is_recorded()) return;
+  if (!world_.recorder().is_on()) return;
   racks_.placed(job, queue_->job(job).shares, world_.kernel().now());
-  std::vector<int>& hosts = placed_[job];
+  std::vector<int>& nodes = placed_[job];
   for (const cluster::NodeShare& share : where) {
-    hosts.push_back(share.node);
+    nodes.push_back(share.node);
     const bool was_empty = queue_->pool().free_on(share.node) + share.gpus == part_.slots_per_host;
-    if (was_empty) world_.record_host(number_, share.node, HostMark::held, tag_process(tag));
+    if (!was_empty) continue;
+    world_.recorder().mark_host(number_, host_at(share.node), HostMark::held,
+                                world_.process(tag.process).training_run());
   }
 }
 
 void FleetState::note_draw(cluster::JobIndex job, Watts mean, Watts highest) {
-  if (!world_.is_recorded()) return;
+  if (!world_.recorder().is_on()) return;
   const Watts idle = part_.host_power.idle;
   racks_.draws(job, (mean - idle) / part_.slots_per_host, (highest - idle) / part_.slots_per_host,
                world_.kernel().now());
@@ -263,37 +283,42 @@ void FleetState::note_left(cluster::JobIndex job) {
   const auto placed = placed_.find(job);
   if (placed == placed_.end()) return;
   racks_.left(job, world_.kernel().now());
-  for (const int host : placed->second) {
-    const bool is_empty = queue_->pool().free_on(host) == part_.slots_per_host;
-    if (is_empty && state(host) != HostState::repair) {
-      world_.record_host(number_, host, HostMark::free);
+  for (const int node : placed->second) {
+    const bool is_empty = queue_->pool().free_on(node) == part_.slots_per_host;
+    if (is_empty && state(host_at(node)) != HostState::repair) {
+      world_.recorder().mark_host(number_, host_at(node), HostMark::free);
     }
   }
   placed_.erase(placed);
 }
 
-std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job, std::uint64_t tag,
-                                                          int node) {
-  auto kept = world_.process(tag_process(tag)).lost_host(tag_part(tag), node);
+std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job,
+                                                          std::uint64_t packed, int node) {
+  const JobTag tag = JobTag::from(packed);
+  auto kept = world_.process(tag.process).lost_host(tag.part, host_at(node));
   const auto placed = placed_.find(job);
   if (kept.empty() || placed == placed_.end()) return kept;
   racks_.placed(job, kept, world_.kernel().now());
   // The queue takes back what is not kept when this is told, so whose they were is known here only.
-  std::vector<int> hosts;
-  for (const cluster::NodeShare& share : kept) hosts.push_back(share.node);
-  for (const int host : placed->second) {
-    const bool stays = std::ranges::find(hosts, host) != hosts.end();
-    if (!stays && host != node) world_.record_host(number_, host, HostMark::free);
+  std::vector<int> nodes;
+  for (const cluster::NodeShare& share : kept) nodes.push_back(share.node);
+  for (const int held : placed->second) {
+    const bool stays = std::ranges::find(nodes, held) != nodes.end();
+    if (!stays && held != node) {
+      world_.recorder().mark_host(number_, host_at(held), HostMark::free);
+    }
   }
-  placed->second = std::move(hosts);
+  placed->second = std::move(nodes);
   return kept;
 }
 
-void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, cluster::StopCause cause) {
+void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t packed,
+                             cluster::StopCause cause) {
+  const JobTag tag = JobTag::from(packed);
   note_use(job);
   note_left(job);
-  world_.process(tag_process(tag)).evicted(tag_part(tag), cause);
-  world_.see_released(number_);
+  world_.process(tag.process).evicted(tag.part, cause);
+  world_.faults().see_released(number_);
 }
 
 }  // namespace orrery::twin

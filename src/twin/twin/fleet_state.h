@@ -1,11 +1,6 @@
 // A fleet in one replication: the queue of its hosts, what became of each, and the book of its
-// slots.
+// slots (slot_book.h).
 //
-// A slot is an accelerator, or a whole host where the fleet has none. Slots that nobody holds still
-// have one cause each: as many as a run that was requeued or waits for hosts could use are booked
-// to its wait, run by run; then as many as other waiting jobs could use are stranded (free, but not
-// so that a job fits); the rest is idle.
-//   free = claimed + stranded + idle
 // What the design gives a workload by `nodes` is its own cohort's guarantee and nobody else's; what
 // a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
 // user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
@@ -16,6 +11,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "layers/cluster/fair_use.h"
@@ -26,7 +23,8 @@
 #include "twin/twin/cause.h"
 #include "twin/twin/power_gate.h"
 #include "twin/twin/process.h"
-#include "twin/twin/scenario.h"
+#include "twin/twin/slot_book.h"
+#include "twin/twin/world_spec.h"
 
 namespace orrery::twin {
 
@@ -41,16 +39,19 @@ enum class HostState : std::uint8_t {
 
 class FleetState final : public cluster::QueuePort {
  public:
-  FleetState(World& world, std::size_t number, const Scenario& scenario);
+  FleetState(World& world, std::size_t number);
   FleetState(const FleetState&) = delete;
   FleetState& operator=(const FleetState&) = delete;
 
   const FleetPart& part() const { return part_; }
+  std::size_t number() const { return number_; }
+  SlotBook& slots() { return slots_; }
+  const SlotBook& slots() const { return slots_; }
   cluster::Queue& queue() { return *queue_; }
   const cluster::Queue& queue() const { return *queue_; }
   // How a user's job of a workload stands in the queue, with the rest of the request left to its
   // process.
-  cluster::JobRequest request_for(std::size_t process, const design::Workload& workload,
+  cluster::JobRequest request_for(ProcessIndex process, const design::Workload& workload,
                                   std::uint32_t user);
   // Of the workload's QOS and partition; none: it is never ended.
   std::optional<Seconds> time_limit_of(const design::Workload& workload) const;
@@ -62,19 +63,27 @@ class FleetState final : public cluster::QueuePort {
   // What runs has used its part by now, and who waits is ranked anew.
   void rank_users();
 
-  HostState state(int host) const { return states_[static_cast<std::size_t>(host)]; }
-  void set_state(int host, HostState state) { states_[static_cast<std::size_t>(host)] = state; }
+  HostState state(HostIndex host) const { return states_[host]; }
+  void set_state(HostIndex host, HostState state) { states_[host] = state; }
   // Nothing can strike it: it is in repair, or has failed already.
-  bool is_away(int host) const {
+  bool is_away(HostIndex host) const {
     return state(host) == HostState::repair || state(host) == HostState::struck;
   }
   // What its slots are booked under while it is in repair.
-  Cause away_as(int host) const { return away_as_[static_cast<std::size_t>(host)]; }
-  void set_away_as(int host, Cause cause) { away_as_[static_cast<std::size_t>(host)] = cause; }
-  bool is_spare(int host) const { return is_spare_[static_cast<std::size_t>(host)]; }
-  void call_spare(int host) { is_spare_[static_cast<std::size_t>(host)] = false; }
-  // The first declared spare that waits; -1: none does.
-  int first_in_reserve() const;
+  Cause away_as(HostIndex host) const { return away_as_[host]; }
+  void set_away_as(HostIndex host, Cause cause) { away_as_[host] = cause; }
+  bool is_spare(HostIndex host) const { return is_spare_[host]; }
+  void call_spare(HostIndex host) { is_spare_[host] = false; }
+  // The first declared spare that waits.
+  std::optional<HostIndex> first_in_reserve() const;
+  // Stragglers.
+  bool is_slow(HostIndex host) const { return is_slow_[host]; }
+  void set_slow(HostIndex host, bool is_slow) { is_slow_[host] = is_slow; }
+  // A host that was away, or in reserve, may hold jobs from now on.
+  void put_in_service(HostIndex host, const HostUse& from);
+
+  // The job has given its slots and ends.
+  void leave(cluster::JobIndex job);
 
   void job_started(cluster::JobIndex job, std::uint64_t tag,
                    std::span<const cluster::NodeShare> where) override;
@@ -83,38 +92,26 @@ class FleetState final : public cluster::QueuePort {
                                                 int node) override;
 
   // The hosts of a job are written down while it has them.
-  void note_placed(cluster::JobIndex job, std::uint64_t tag,
+  void note_placed(cluster::JobIndex job, const JobTag& tag,
                    std::span<const cluster::NodeShare> where);
   void note_left(cluster::JobIndex job);
   // What each of its slots draws from now on.
   void note_draw(cluster::JobIndex job, Watts mean_of_host, Watts highest_of_host);
   const cluster::RackMeters& racks() const { return racks_; }
 
-  GpuLedger gpus;
-  std::vector<bool> slow;  // hosts that are stragglers
-  std::int64_t free = 0;   // slots that nobody holds
-  struct Claim {
-    std::int64_t slots = 0;
-    Cause cause = Cause::requeue;
-  };
-  std::map<std::size_t, Claim> claims;  // of runs that wait, by process
-  std::vector<std::size_t> growers;     // processes that could use more than they hold
-  std::int64_t wanted = 0;              // by other jobs that wait
-  ByCause<std::int64_t> of_free{};      // of the free slots, those not booked as idle
-  std::vector<int> unseen;              // hosts that are struck
-
  private:
-  void add_groups(const Scenario& scenario);
+  void add_groups();
   void add_qos(const design::Scheduler& scheduler);
   // By the QOS, and by what a user of a process has used so far where shares are fair. Both count
   // the same, from 0 to 1.
-  double priority_of(std::size_t process, const design::Workload& workload, std::uint32_t user);
+  double priority_of(ProcessIndex process, const design::Workload& workload, std::uint32_t user);
 
   World& world_;
   std::size_t number_;
   const FleetPart& part_;
+  SlotBook slots_;
   struct UserKey {
-    std::size_t process = 0;
+    ProcessIndex process;
     std::uint32_t user = 0;
 
     auto operator<=>(const UserKey&) const = default;
@@ -133,9 +130,10 @@ class FleetState final : public cluster::QueuePort {
   std::vector<double> qos_priority_{0};
   PowerGate gate_;
   std::unique_ptr<cluster::Queue> queue_;
-  std::vector<HostState> states_;
-  std::vector<Cause> away_as_;
-  std::vector<bool> is_spare_;
+  IndexedVector<HostIndex, HostState> states_;
+  IndexedVector<HostIndex, Cause> away_as_;
+  IndexedVector<HostIndex, bool> is_spare_;
+  IndexedVector<HostIndex, bool> is_slow_;
   std::map<cluster::JobIndex, std::vector<int>> placed_;  // of a run that is recorded
   cluster::RackMeters racks_;                             // likewise
 };

@@ -122,7 +122,7 @@ TEST(HostDraws, what_strikes_is_drawn_by_its_part_of_the_rate) {
   }
   EXPECT_EQ(told.size(), 4U);
   // Every fault that struck is counted under its name.
-  const std::vector<std::uint64_t>& counts = t.world->lives().faults();
+  const std::vector<std::uint64_t>& counts = t.world->host_lives().faults();
   const std::size_t causes = machine::known().fault_causes.size();
   ASSERT_EQ(counts.size(), causes + 3);
   const auto count_of = [&](std::string_view name) {
@@ -171,7 +171,7 @@ TEST(HostDraws, lemons_and_slow_hosts_are_drawn_first) {
     RandomStream random = t.stream(h);
     const bool is_lemon = random.uniform() < 0.3;
     const bool is_slow = random.uniform() < 0.2;
-    EXPECT_EQ(t.world->fleet(0).slow[static_cast<std::size_t>(h)], is_slow);
+    EXPECT_EQ(t.world->fleet(0).is_slow(host_at(h)), is_slow);
     const double at = random.exponential(1 / (t.source.base.base() * (is_lemon ? 8 : 1)));
     lemons += is_lemon ? 1 : 0;
     slow += is_slow ? 1 : 0;
@@ -237,7 +237,7 @@ TEST(HostDraws, a_lemon_goes_to_a_person) {
   for (int k = 1; k <= 12; ++k) t.strike(k * 1000, 9, {.name = "dies", .scope = kTakesHost});
   t.scenario.horizon = hours(9);
   t.run(true);
-  EXPECT_EQ(t.world->lemons_found(), 1U);
+  EXPECT_EQ(t.world->faults().lemons_found(), 1U);
   std::size_t repairs = 0, mended = 0, lemons = 0;
   for (const HostChange& c : t.recorder->host_changes()) {
     EXPECT_EQ(c.host, 9U);
@@ -248,7 +248,7 @@ TEST(HostDraws, a_lemon_goes_to_a_person) {
   EXPECT_EQ(lemons, 1U);
   EXPECT_EQ(repairs, mended);
   EXPECT_NEAR(t.booked_s(Cause::repair), 8 * (200.0 * static_cast<double>(repairs) + 10800), 1e-3);
-  EXPECT_EQ(t.world->faults(), 12U);
+  EXPECT_EQ(t.world->faults().faults(), 12U);
 }
 
 // Three hosts of the run and one that is free go at once: whoever is on them is told once.
@@ -260,13 +260,13 @@ TEST(HostDraws, a_group_that_falls_tells_whoever_is_on_it_once) {
     int first = -1;
     t.at(145, [&](World& w) {
       first = 5;
-      w.strike_group(0, first, 4, cause);
-      w.strike_group(0, first, 4, cause);  // they are away already
+      w.faults().strike_group(0, host_at(first), 4, cause);
+      w.faults().strike_group(0, host_at(first), 4, cause);  // they are away already
     });
     t.run(true);
     EXPECT_EQ(t.outcome().interruptions, 1U);
-    EXPECT_EQ(t.world->faults(), 2U);
-    EXPECT_EQ(t.world->faults_told(), 1U);
+    EXPECT_EQ(t.world->faults().faults(), 2U);
+    EXPECT_EQ(t.world->faults().faults_told(), 1U);
     // Three are seen with the run's loss, the free one at once.
     std::map<std::uint32_t, double> seen;
     for (const HostChange& c : t.recorder->host_changes()) {

@@ -8,16 +8,6 @@
 #include "twin/twin/world.h"
 
 namespace orrery::twin {
-namespace {
-
-constexpr std::uint64_t kHostBits = 32;
-
-std::uint64_t packed(std::size_t fleet, int host) {
-  return static_cast<std::uint64_t>(fleet) << kHostBits | static_cast<std::uint64_t>(host);
-}
-
-}  // namespace
-
 std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& causes) {
   std::vector<std::string> names;
   for (const failure::FaultCause& c : causes) names.push_back(c.name);
@@ -30,24 +20,22 @@ std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& cau
 }
 
 HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
-    : world_(world), faults_(world.scenario().machine->models().fault_causes.size() + 3, 0) {
+    : world_(world), faults_(world.spec().machine->models().fault_causes.size() + 3, 0) {
   const sim::Kernel& kernel = world.kernel();
   for (std::size_t f = 0; f < world.fleets(); ++f) {
     const FleetPart& part = world.fleet(f).part();
     spot_rate_.push_back(part.failures->spot.base());
     link_rate_.push_back(part.failures->links.base());
     storm_rate_.push_back(part.failures->storms.base());
-    std::vector<Host>& hosts = hosts_.emplace_back();
+    IndexedVector<HostIndex, Host>& hosts = hosts_.emplace_back();
     for (int h = 0; h < part.all_hosts(); ++h) {
       const std::string name = "failure/" + part.fleet->fleet->name + "/" + std::to_string(h);
       Host host{.random = kernel.stream(name), .base_rate = part.failures->base.base()};
       host.base_rate *= rate_factors[f];
       host.common_rate = host.base_rate;
       if (host.random.uniform() < part.lemons.share) host.base_rate *= part.lemons.multiplier;
-      world.fleet(f).slow[static_cast<std::size_t>(h)] =
-          host.random.uniform() < part.straggler_share;
-      hosts.push_back(host);
-      renew(f, h);
+      world.fleet(f).set_slow(host_at(h), host.random.uniform() < part.straggler_share);
+      renew(f, hosts.push_back(host));
     }
   }
 }
@@ -69,23 +57,23 @@ Seconds HostLives::next_fault(Host& h, std::size_t fleet) {
   return min(own, other);
 }
 
-void HostLives::renew(std::size_t fleet, int number) {
+void HostLives::renew(std::size_t fleet, HostIndex number) {
   Host& h = host(fleet, number);
   if (h.is_silent || h.base_rate + lone_rate(fleet) <= 0) return;
   const Seconds wait = next_fault(h, fleet);
   const sim::Kernel& kernel = world_.kernel();
   // What lies beyond the run's end need not wait in the queue.
-  if (kernel.now().seconds() + wait > world_.scenario().horizon) return;
+  if (kernel.now().seconds() + wait > world_.spec().horizon) return;
   h.next = after(wait, kFault, fleet, number);
 }
 
-sim::TimerId HostLives::after(Seconds wait, Kind kind, std::size_t fleet, int number) {
+sim::TimerId HostLives::after(Seconds wait, Kind kind, std::size_t fleet, HostIndex number) {
   sim::Kernel& kernel = world_.kernel();
   return kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, kind,
-                         packed(fleet, number));
+                         HostOfFleet{fleet, number}.packed());
 }
 
-void HostLives::hold(std::size_t fleet, int number, sim::SimTime until) {
+void HostLives::hold(std::size_t fleet, HostIndex number, sim::SimTime until) {
   Host& h = host(fleet, number);
   h.held_until = std::max(h.held_until, until);
   const HostState state = world_.fleet(fleet).state(number);
@@ -94,8 +82,7 @@ void HostLives::hold(std::size_t fleet, int number, sim::SimTime until) {
 }
 
 void HostLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
-  const auto fleet = static_cast<std::size_t>(data >> kHostBits);
-  const auto number = static_cast<int>(data & 0xffffffff);
+  const auto [fleet, number] = HostOfFleet::from(data);
   if (kind == kFault) return fail(fleet, number);
   if (kind == kFound) return find(fleet, number);
   const sim::SimTime held = host(fleet, number).held_until;
@@ -103,11 +90,11 @@ void HostLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t 
     after((held - kernel.now()).seconds(), kMended, fleet, number);
     return;
   }
-  if (world_.mend(fleet, number)) renew(fleet, number);
+  if (world_.faults().mend(fleet, number)) renew(fleet, number);
 }
 
 const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
-  const auto& causes = world_.scenario().machine->models().fault_causes;
+  const auto& causes = world_.spec().machine->models().fault_causes;
   const bool is_mixed = world_.fleet(fleet).part().failures->shape == 1;
   // Of the next fault, what is the market's and what a link's.
   const double all = (is_mixed ? h.base_rate : 0) + lone_rate(fleet);
@@ -127,35 +114,36 @@ const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
   }
   const failure::FaultCause& cause = cause_at(causes, (draw - lone_share) / (1 - lone_share),
                                               world_.fleet(fleet).part().accelerators_per_host > 0);
-  ++faults_[static_cast<std::size_t>(&cause - causes.data())];
+  for (std::size_t c = 0; c < causes.size(); ++c) faults_[c] += &causes[c] == &cause ? 1 : 0;
   return cause;
 }
 
-void HostLives::fail(std::size_t fleet, int number) {
+void HostLives::fail(std::size_t fleet, HostIndex number) {
   Host& h = host(fleet, number);
   const failure::FaultCause& cause = draw_cause(h, fleet);
   if (cause.sight == failure::FaultSight::silent) {
     ++silent_;
     h.is_silent = true;
-    world_.corrupt(fleet, number);
+    world_.faults().corrupt(fleet, number);
     h.next = after(Seconds(h.random.exponential(kSilentMean.base())), kFound, fleet, number);
     return;
   }
-  if (&cause == &storm_) world_.pause_network(fleet, number, h.random);
-  world_.strike(fleet, number, cause, h.random.uniform());
+  if (&cause == &storm_) world_.faults().pause_network(fleet, number, h.random);
+  world_.faults().strike(fleet, number, cause, h.random.uniform());
   if (cause.scope == failure::FaultScope::process) renew(fleet, number);
 }
 
 // Where what it hangs on took it meanwhile, it is looked at there.
-void HostLives::find(std::size_t fleet, int number) {
+void HostLives::find(std::size_t fleet, HostIndex number) {
   --silent_;
   host(fleet, number).is_silent = false;
-  for (const failure::FaultCause& cause : world_.scenario().machine->models().fault_causes) {
-    if (cause.sight == failure::FaultSight::silent) return world_.strike(fleet, number, cause, 0);
+  for (const failure::FaultCause& cause : world_.spec().machine->models().fault_causes) {
+    if (cause.sight == failure::FaultSight::silent)
+      return world_.faults().strike(fleet, number, cause, 0);
   }
 }
 
-void HostLives::send_to_repair(std::size_t fleet, int number) {
+void HostLives::send_to_repair(std::size_t fleet, HostIndex number) {
   const FleetPart& part = world_.fleet(fleet).part();
   Host& h = host(fleet, number);
   Seconds span = part.repair.reset;
@@ -171,7 +159,7 @@ void HostLives::send_to_repair(std::size_t fleet, int number) {
   after(span, kMended, fleet, number);
 }
 
-void HostLives::send_to_hands(std::size_t fleet, int number) {
+void HostLives::send_to_hands(std::size_t fleet, HostIndex number) {
   const FleetPart& part = world_.fleet(fleet).part();
   host(fleet, number).base_rate = host(fleet, number).common_rate;
   after(part.fleet->rented() ? kProviderSwap : part.repair.hands, kMended, fleet, number);

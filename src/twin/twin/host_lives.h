@@ -20,6 +20,7 @@
 #include "core/sim/kernel.h"
 #include "layers/failure/causes.h"
 #include "model/figures/assumptions.h"
+#include "twin/twin/host_index.h"
 
 namespace orrery::twin {
 
@@ -37,23 +38,23 @@ std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& cau
 
 class HostLives final : public sim::EventHandler {
  public:
-  // `rate_factors`: one a fleet.
+  // `rate_factors`: one per fleet.
   HostLives(World& world, const std::vector<double>& rate_factors);
   ~HostLives();
   HostLives(const HostLives&) = delete;
   HostLives& operator=(const HostLives&) = delete;
 
   // The host is in service again: its next fault is drawn.
-  void renew(std::size_t fleet, int host);
+  void renew(std::size_t fleet, HostIndex host);
   // The host went to repair.
-  void send_to_repair(std::size_t fleet, int host);
+  void send_to_repair(std::size_t fleet, HostIndex host);
   // It was taken for a lemon: a person replaces what is wrong with it, and it comes back like the
   // others. That the right part is found is an assumption.
-  void send_to_hands(std::size_t fleet, int host);
+  void send_to_hands(std::size_t fleet, HostIndex host);
 
   // Something that the host hangs on is out: it comes back no earlier, and then its next fault is
   // drawn anew.
-  void hold(std::size_t fleet, int host, sim::SimTime until);
+  void hold(std::size_t fleet, HostIndex host, sim::SimTime until);
 
   // By cause; then hosts taken back, links and NICs that pause.
   const std::vector<std::uint64_t>& faults() const { return faults_; }
@@ -82,17 +83,15 @@ class HostLives final : public sim::EventHandler {
   }
   Seconds next_fault(Host& host, std::size_t fleet);
 
-  Host& host(std::size_t fleet, int number) {
-    return hosts_[fleet][static_cast<std::size_t>(number)];
-  }
-  void fail(std::size_t fleet, int number);
+  Host& host(std::size_t fleet, HostIndex number) { return hosts_[fleet][number]; }
+  void fail(std::size_t fleet, HostIndex number);
   // A silent fault is noticed.
-  void find(std::size_t fleet, int number);
+  void find(std::size_t fleet, HostIndex number);
   const failure::FaultCause& draw_cause(Host& host, std::size_t fleet);
-  sim::TimerId after(Seconds wait, Kind kind, std::size_t fleet, int number);
+  sim::TimerId after(Seconds wait, Kind kind, std::size_t fleet, HostIndex number);
 
   World& world_;
-  std::vector<std::vector<Host>> hosts_;
+  std::vector<IndexedVector<HostIndex, Host>> hosts_;
   std::vector<double> spot_rate_;
   std::vector<double> link_rate_;
   std::vector<double> storm_rate_;

@@ -6,31 +6,32 @@
 
 namespace orrery::twin {
 
-PipelineProcess::PipelineProcess(World& world)
-    : world_(world),
-      stages_(jobs::pipeline_of(*world.scenario().machine)),
-      plant_(world.kernel(), plant_shape()),
+PipelineProcess::PipelineProcess(World& world, std::span<const jobs::TrainJob> runs)
+    : spec_(world.spec()),
+      kernel_(world.kernel()),
+      stages_(jobs::pipeline_of(*spec_.machine)),
+      plant_(kernel_, plant_shape(runs)),
       places_(stages_.size()) {
   outcome_.stages.resize(stages_.size());
 }
 
-PipelineProcess::~PipelineProcess() { world_.kernel().forget(*this); }
+PipelineProcess::~PipelineProcess() { kernel_.forget(*this); }
 
 std::string PipelineProcess::track_of(std::size_t stage) const {
   return "pipeline " + stages_[stage].label;
 }
 
-sim::SimTime PipelineProcess::now() const { return world_.kernel().now(); }
+sim::SimTime PipelineProcess::now() const { return kernel_.now(); }
 
 // Tiers alone, with what runs outside the pipeline leave of them; files of a copy lie everywhere.
-twin_storage::PlantShape PipelineProcess::plant_shape() const {
-  const Scenario& s = world_.scenario();
+twin_storage::PlantShape PipelineProcess::plant_shape(
+    std::span<const jobs::TrainJob> trains) const {
   std::vector<const jobs::TrainJob*> runs;
-  for (const jobs::TrainJob& t : s.trains) runs.push_back(&t);
-  const auto left = jobs::tiers_left(*s.machine, stages_, runs);
+  for (const jobs::TrainJob& t : trains) runs.push_back(&t);
+  const auto left = jobs::tiers_left(*spec_.machine, stages_, runs);
   twin_storage::PlantShape shape;
   for (std::size_t t = 0; t < left.size(); ++t) {
-    const machine::Tier& tier = s.machine->tiers[t];
+    const machine::Tier& tier = spec_.machine->tiers[t];
     const auto rate = [](BytesPerSecond r) {
       return r > BytesPerSecond(0) ? r : storage::kUnlimitedRate;
     };
@@ -43,22 +44,18 @@ twin_storage::PlantShape PipelineProcess::plant_shape() const {
   return shape;
 }
 
-void PipelineProcess::add_process(std::size_t number, const design::Workload& workload) {
+void PipelineProcess::add_process(Process& process, const design::Workload& workload) {
   const int stage = jobs::stage_of(stages_, workload);
-  if (stage >= 0) places_[static_cast<std::size_t>(stage)].processes.push_back(number);
+  if (stage < 0) return;
+  places_[static_cast<std::size_t>(stage)].processes.push_back(&process);
+  process.answer_to(*this);
 }
 
-bool PipelineProcess::has_process(std::size_t number) const {
-  return std::ranges::any_of(places_, [number](const Place& p) {
-    return std::ranges::find(p.processes, number) != p.processes.end();
-  });
-}
-
-void PipelineProcess::begin() { world_.kernel().schedule(now(), sim::EventRank::start, *this); }
+void PipelineProcess::begin() { kernel_.schedule(now(), sim::EventRank::start, *this); }
 
 void PipelineProcess::on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) {
-  const auto& every = world_.scenario().machine->design().pipeline.every;
-  if (every && now().seconds() + *every < world_.scenario().horizon) {
+  const auto& every = spec_.machine->design().pipeline.every;
+  if (every && now().seconds() + *every < spec_.horizon) {
     kernel.schedule(now().after(*every), sim::EventRank::start, *this);
   }
   begin_cycle();
@@ -94,17 +91,21 @@ void PipelineProcess::start_next(std::size_t stage) {
   place.line.pop_front();
   cycles_[place.cycle].started[stage] = now();
   ++outcome_.stages[stage].started;
-  world_.kernel().trace(sim::TraceKind::begin, track_of(stage), s.label);
+  kernel_.trace(sim::TraceKind::begin, track_of(stage), s.label);
   if (!s.infeasible.empty()) return;
   if (!s.moves()) {
     place.pending = place.processes.size();
-    for (const std::size_t p : place.processes) world_.process(p).call();
+    for (Process* process : place.processes) process->call();
     return;
   }
   const auto spot = [&](const machine::Tier* tier) {
-    const machine::Tier* first = world_.scenario().machine->tiers.data();
-    return twin_storage::Spot{.tier = tier == nullptr ? twin_storage::Spot::kNone
-                                                      : static_cast<int>(tier - first)};
+    const auto& tiers = spec_.machine->tiers;
+    twin_storage::Spot at;
+    at.tier = twin_storage::Spot::kNone;
+    for (std::size_t t = 0; t < tiers.size(); ++t) {
+      if (&tiers[t] == tier) at.tier = static_cast<int>(t);
+    }
+    return at;
   };
   plant_.start(
       {.from = spot(s.from), .to = spot(s.to), .bytes = s.out, .at_most = s.way, .tag = stage},
@@ -116,10 +117,12 @@ void PipelineProcess::on_arrived(sim::Kernel&, std::uint64_t tag) {
   end_stage(tag);
 }
 
-void PipelineProcess::run_ended(std::size_t process) {
+void PipelineProcess::run_ended(ProcessIndex process) {
   for (std::size_t s = 0; s < places_.size(); ++s) {
     Place& place = places_[s];
-    if (std::ranges::find(place.processes, process) == place.processes.end()) continue;
+    if (std::ranges::find(place.processes, process, &Process::index) == place.processes.end()) {
+      continue;
+    }
     if (place.is_busy && --place.pending == 0) end_stage(s);
     return;
   }
@@ -136,7 +139,7 @@ void PipelineProcess::end_stage(std::size_t stage) {
   o.start_ns += (cycle.started[stage] - cycle.began).ns();
   o.end_ns += (now() - cycle.began).ns();
   o.wait_ns += (cycle.started[stage] - cycle.ready[stage]).ns();
-  world_.kernel().trace(sim::TraceKind::end, track_of(stage), stages_[stage].label);
+  kernel_.trace(sim::TraceKind::end, track_of(stage), stages_[stage].label);
   if (stages_[stage].is_served && --cycle.to_serve == 0) serve(cycle);
   for (std::size_t s = stage + 1; s < stages_.size(); ++s) {
     const auto& after = stages_[s].after;
@@ -155,7 +158,7 @@ void PipelineProcess::serve(const Cycle& cycle) {
 
 // A model that should have been replaced by now ages on.
 void PipelineProcess::close() {
-  const bool comes_back = world_.scenario().machine->design().pipeline.every.has_value();
+  const bool comes_back = spec_.machine->design().pipeline.every.has_value();
   if (outcome_.served > 0 && comes_back) {
     outcome_.age_ns = std::max(outcome_.age_ns, (now() - known_until_).ns());
   }

@@ -13,11 +13,15 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/jobs/pipeline.h"
+#include "model/jobs/train_job.h"
 #include "twin/storage/storage_plant.h"
+#include "twin/twin/process.h"
+#include "twin/twin/world_spec.h"
 
 namespace orrery::twin {
 
@@ -54,10 +58,14 @@ struct Cycle {
   std::size_t to_serve = 0;        // stages until its model serves
 };
 
-class PipelineProcess final : public sim::EventHandler, private twin_storage::TransferObserver {
+class PipelineProcess final : public Activity,
+                              public sim::EventHandler,
+                              private Caller,
+                              private twin_storage::TransferObserver {
  public:
-  explicit PipelineProcess(World& world);
-  ~PipelineProcess();
+  // `runs`: all training runs, which leave the tiers less. All outlive it.
+  PipelineProcess(World& world, std::span<const jobs::TrainJob> runs);
+  ~PipelineProcess() override;
   PipelineProcess(const PipelineProcess&) = delete;
   PipelineProcess& operator=(const PipelineProcess&) = delete;
 
@@ -66,13 +74,10 @@ class PipelineProcess final : public sim::EventHandler, private twin_storage::Tr
   const std::vector<Cycle>& cycles() const { return cycles_; }
   const twin_storage::StoragePlant& plant() const { return plant_; }
 
-  // The process with this number works for a workload of the design.
-  void add_process(std::size_t number, const design::Workload& workload);
-  bool has_process(std::size_t number) const;
-  void begin();
-  void close();
-  // What the process was called for has ended.
-  void run_ended(std::size_t process);
+  // The process works for a workload of the design: if that is a stage, it runs when it is called.
+  void add_process(Process& process, const design::Workload& workload);
+  void begin() override;
+  void close() override;
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -82,20 +87,22 @@ class PipelineProcess final : public sim::EventHandler, private twin_storage::Tr
     bool is_busy = false;
     std::size_t cycle = 0;
     std::size_t pending = 0;  // processes that work
-    std::vector<std::size_t> processes;
+    std::vector<Process*> processes;
   };
 
   void on_arrived(sim::Kernel& kernel, std::uint64_t tag) override;
+  void run_ended(ProcessIndex process) override;
   void begin_cycle();
   void make_ready(std::size_t cycle, std::size_t stage);
   void start_next(std::size_t stage);
   void end_stage(std::size_t stage);
   void serve(const Cycle& cycle);
-  twin_storage::PlantShape plant_shape() const;
+  twin_storage::PlantShape plant_shape(std::span<const jobs::TrainJob> runs) const;
   sim::SimTime now() const;
   std::string track_of(std::size_t stage) const;
 
-  World& world_;
+  const WorldSpec& spec_;
+  sim::Kernel& kernel_;
   std::vector<jobs::PipelineStage> stages_;
   twin_storage::StoragePlant plant_;
   std::vector<Place> places_;

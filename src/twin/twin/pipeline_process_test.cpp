@@ -11,6 +11,7 @@
 #include "core/base/random.h"
 #include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
+#include "twin/twin/populated_fixture.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/service_process.h"
 
@@ -43,16 +44,16 @@ design::Design with(const std::string& pipeline) {
 struct Lived {
   machine::Machine machine;
   Scenario scenario;
-  World world;
+  PopulatedWorld populated;
 
   Lived(design::Design d, Seconds horizon)
       : machine(jobs::build_machine(std::move(d), machine::known())),
         scenario(scenario_of(machine, horizon)),
-        world(scenario, 1, true, nullptr) {
-    EXPECT_TRUE(world.run({}));
-    EXPECT_TRUE(world.is_sound());
+        populated(scenario, 1) {
+    EXPECT_TRUE(populated.world.run({}));
+    EXPECT_TRUE(populated.world.is_sound());
   }
-  const PipelineProcess& pipeline() const { return *world.pipeline(); }
+  const PipelineProcess& pipeline() const { return *populated.processes.pipeline(); }
 };
 
 double s_of(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -120,10 +121,10 @@ TEST(Pipeline, the_whole_life_of_data_runs_on_one_clock) {
   const PipelineOutcome& o = lived.pipeline().outcome();
   EXPECT_EQ(o.cycles, 4U);
   EXPECT_EQ(o.served, 4U);
-  const JobOutcome& run = lived.world.trains()[0]->outcome();
+  const JobOutcome& run = lived.populated.processes.trains()[0]->outcome();
   EXPECT_EQ(run.runs_started, 4U);
   EXPECT_EQ(run.runs_finished, 4U);
-  EXPECT_EQ(lived.world.batches()[0]->outcome().runs_finished, 4U);
+  EXPECT_EQ(lived.populated.processes.batches()[0]->outcome().runs_finished, 4U);
   // 400 tasks of two hours on 400 cores.
   const StageOutcome& clean = o.stages[1];
   EXPECT_NEAR(clean.mean_s(clean.end_ns - clean.start_ns), 7200, 1);
@@ -134,8 +135,8 @@ TEST(Pipeline, the_whole_life_of_data_runs_on_one_clock) {
   const StageOutcome& serve = o.stages[5];
   EXPECT_NEAR(serve.mean_s(serve.end_ns - serve.start_ns), 3 * chat.job.start.base(), 1e-3);
   // All three start at the beginning, and each again with every model.
-  EXPECT_NEAR(s_of(lived.world.services()[0]->outcome().down_ns), 3 * 5 * chat.job.start.base(),
-              1e-3);
+  EXPECT_NEAR(s_of(lived.populated.processes.services()[0]->outcome().down_ns),
+              3 * 5 * chat.job.start.base(), 1e-3);
   // The archive does not wait for the rest.
   EXPECT_NEAR(o.stages[6].mean_s(o.stages[6].start_ns), 3601, 1e-3);
 }
@@ -145,7 +146,7 @@ TEST(Pipeline, a_workload_that_is_a_stage_runs_when_it_is_called) {
   design::Design d = with(kWhole);
   d.pipeline.every.reset();
   const Lived lived(std::move(d), days(4));
-  EXPECT_EQ(lived.world.trains()[0]->outcome().runs_started, 1U);
+  EXPECT_EQ(lived.populated.processes.trains()[0]->outcome().runs_started, 1U);
   EXPECT_EQ(lived.pipeline().outcome().served, 1U);
   EXPECT_EQ(lived.pipeline().outcome().age_ns, lived.pipeline().outcome().lead_ns);
 }

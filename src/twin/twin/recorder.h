@@ -22,12 +22,15 @@ inline constexpr std::string_view kLemon = "lemon";
 // The value of a run that begins to step: seconds from one save to the next.
 inline constexpr std::string_view kSavesEvery = "saves every, s";
 
+// The value of an instant that is no host's.
+inline constexpr double kNoHostValue = -1;
+
 struct RunEvent {
   sim::SimTime at;
   sim::TraceKind kind = sim::TraceKind::instant;
   std::string track;  // "pretrain", "fleet train"
   std::string name;   // "restoring", "faulty GPU"
-  double value = 0;   // of an instant: the host, where there is one; else -1
+  double value = 0;   // of an instant: the host, or kNoHostValue
 };
 
 enum class HostMark : std::uint8_t { free, reserve, held, repair };

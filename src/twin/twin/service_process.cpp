@@ -3,12 +3,18 @@
 #include <algorithm>
 
 #include "layers/facility/node_power.h"
-#include "twin/twin/service_regions.h"
+#include "twin/twin/world.h"
 
 namespace orrery::twin {
-ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_t number)
-    : world_(world), plan_(plan), number_(number) {
-  const machine::Machine& m = *world.scenario().machine;
+
+ServiceProcess::ServiceProcess(World& world, ProcessIndex index, const ServicePlan& plan)
+    : Process(index, plan.fleet),
+      kernel_(world.kernel()),
+      plan_(plan),
+      fleet_(world.fleet(plan.fleet)),
+      slots_(fleet_.slots()),
+      recorder_(world.recorder()) {
+  const machine::Machine& m = *world.spec().machine;
   detect_ = m.design().scheduler.recovery.detect.value_or(kDetectTime);
   if (plan.feasible()) {
     replicas_.resize(static_cast<std::size_t>(plan.placements(plan.replicas)));
@@ -28,35 +34,33 @@ ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_
 
 void ServiceProcess::begin() {
   if (replicas_.empty()) return;
-  since_ = world_.kernel().now();
+  since_ = kernel_.now();
   set_load();
   const auto first = static_cast<std::uint32_t>(plan_.placements(wanted_));
   for (std::uint32_t part = 0; part < first; ++part) submit(part);
-  sim::Kernel& kernel = world_.kernel();
-  kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+  kernel_.schedule(kernel_.now().after(hours(1)), sim::EventRank::control, *this, kHour);
   if (scaler_) {
-    kernel.schedule(kernel.now().after(plan_.job.serve->autoscale->period), sim::EventRank::control,
-                    *this, kLook);
+    kernel_.schedule(kernel_.now().after(plan_.job.serve->autoscale->period),
+                     sim::EventRank::control, *this, kLook);
   }
 }
 
 void ServiceProcess::submit(std::uint32_t part) {
-  FleetState& fleet = world_.fleet(plan_.fleet);
-  cluster::JobRequest request = fleet.request_for(number_, *plan_.job.workload, 0);
+  cluster::JobRequest request = fleet_.request_for(index(), *plan_.job.workload, 0);
   request.ask = {.gpus = plan_.slots};
   request.limit = sim::SimTime::from(kStays);
   request.stays = true;
-  request.tag = tag_of(number_, part);
-  const auto index = fleet.could_admit(*plan_.job.workload, plan_.slots)
-                         ? fleet.queue().submit(request)
-                         : std::nullopt;
-  if (!index) {
+  request.tag = tag_of(part);
+  const auto queued = fleet_.could_admit(*plan_.job.workload, plan_.slots)
+                          ? fleet_.queue().submit(request)
+                          : std::nullopt;
+  if (!queued) {
     ++outcome_.never_placed;
     return;
   }
-  replicas_[part].index = *index;
+  replicas_[part].index = *queued;
   replicas_[part].state = ReplicaState::waits;
-  world_.want(plan_.fleet, plan_.slots);
+  slots_.want(plan_.slots);
 }
 
 HostUse ServiceProcess::use(ReplicaState state) const {
@@ -64,14 +68,14 @@ HostUse ServiceProcess::use(ReplicaState state) const {
     case ReplicaState::stands:
       return stands_;
     case ReplicaState::hangs:
-      return world_.resting(plan_.fleet, Cause::detect);
+      return resting(fleet_.part(), Cause::detect);
     default:
-      return world_.resting(plan_.fleet, Cause::start);
+      return resting(fleet_.part(), Cause::start);
   }
 }
 
 void ServiceProcess::settle() {
-  const sim::SimTime now = world_.kernel().now();
+  const sim::SimTime now = kernel_.now();
   const std::int64_t span = (now - since_).ns();
   since_ = now;
   if (span == 0) return;
@@ -84,9 +88,8 @@ void ServiceProcess::settle() {
   }
   const GpuTime held = GpuTime{span} * placed_ * plan_.slots;
   const auto waiting = static_cast<GpuTime>(static_cast<double>(held) * (1 - busy_));
-  FleetState& fleet = world_.fleet(plan_.fleet);
-  fleet.gpus.settle(now);
-  fleet.gpus.correct(Cause::productive, Cause::standby, std::min(held, waiting));
+  slots_.settle(now);
+  slots_.correct(Cause::productive, Cause::standby, std::min(held, waiting));
 }
 
 double ServiceProcess::rate_here() const {
@@ -113,9 +116,9 @@ void ServiceProcess::take_traffic(const ZoneTraffic& traffic) {
 
 void ServiceProcess::take_up_load(const HostUse& before, double busy_before) {
   const std::int64_t slots = std::int64_t{placed_} * plan_.slots;
-  world_.shift(plan_.fleet, slots, before, stands_);
-  world_.mark_busy(plan_.fleet, -static_cast<double>(slots), busy_before);
-  world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
+  slots_.shift(slots, before, stands_);
+  slots_.mark_busy(-static_cast<double>(slots), busy_before);
+  slots_.mark_busy(static_cast<double>(slots), busy_);
   tell_draws();
 }
 
@@ -124,15 +127,12 @@ void ServiceProcess::set_load() {
   const double rate = standing_ > 0 ? rate_here() / standing_ : 0;
   busy_ = plan_.busy_at(rate);
   // An engine decodes most of the time: memory work, with prompts' matrix work at the highest.
-  stands_ = world_.working(plan_.fleet, busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
+  stands_ = working(fleet_.part(), busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
 }
 
-int ServiceProcess::replicas_of(const Replica& placement) const {
-  return plan_.replicas_at(static_cast<int>(&placement - replicas_.data()));
-}
-
-void ServiceProcess::become(Replica& replica, ReplicaState state) {
+void ServiceProcess::become(std::uint32_t part, ReplicaState state) {
   settle();
+  Replica& replica = replicas_[part];
   const HostUse before = use(replica.state);
   const bool stood = replica.state == ReplicaState::stands;
   const std::int64_t slots = plan_.slots;
@@ -142,41 +142,43 @@ void ServiceProcess::become(Replica& replica, ReplicaState state) {
   const double old_busy = busy_;
   const int more = (state == ReplicaState::stands ? 1 : 0) - (stood ? 1 : 0);
   placed_ += more;
-  standing_ += more * replicas_of(replica);
+  standing_ += more * plan_.replicas_at(static_cast<int>(part));
   set_load();
   replica.state = state;
-  world_.shift(plan_.fleet, others, old_use, stands_);
-  world_.shift(plan_.fleet, slots, before, use(state));
-  world_.mark_busy(plan_.fleet, -static_cast<double>(others + (stood ? slots : 0)), old_busy);
-  world_.mark_busy(plan_.fleet, static_cast<double>(placed_) * plan_.slots, busy_);
+  slots_.shift(others, old_use, stands_);
+  slots_.shift(slots, before, use(state));
+  slots_.mark_busy(-static_cast<double>(others + (stood ? slots : 0)), old_busy);
+  slots_.mark_busy(static_cast<double>(placed_) * plan_.slots, busy_);
   tell_draws();
-  world_.regions().look(number_);
+  tell_observer();
+}
+
+void ServiceProcess::tell_observer() {
+  if (observer_ != nullptr) observer_->zone_changed(*this);
 }
 
 void ServiceProcess::tell_draws() {
-  if (!world_.is_recorded()) return;
-  FleetState& fleet = world_.fleet(plan_.fleet);
+  if (!recorder_.is_on()) return;
   for (const Replica& r : replicas_) {
     if (r.state == ReplicaState::waits || r.state == ReplicaState::away) continue;
     const HostUse now = use(r.state);
-    fleet.note_draw(r.index, now.draw, now.highest);
+    fleet_.note_draw(r.index, now.draw, now.highest);
   }
 }
 
 void ServiceProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
   Replica& replica = replicas_[part];
-  world_.want(plan_.fleet, -plan_.slots);
+  slots_.want(-plan_.slots);
   const HostUse starts = use(ReplicaState::starts);
-  world_.take(plan_.fleet, plan_.slots, starts);
-  world_.fleet(plan_.fleet).note_draw(replica.index, starts.draw, starts.highest);
+  slots_.take(plan_.slots, starts);
+  fleet_.note_draw(replica.index, starts.draw, starts.highest);
   replica.state = ReplicaState::starts;
   start(part);
 }
 
 void ServiceProcess::start(std::uint32_t part) {
-  sim::Kernel& kernel = world_.kernel();
-  replicas_[part].timer = kernel.schedule(kernel.now().after(plan_.job.start),
-                                          sim::EventRank::start, *this, kReady, part);
+  replicas_[part].timer = kernel_.schedule(kernel_.now().after(plan_.job.start),
+                                           sim::EventRank::start, *this, kReady, part);
 }
 
 void ServiceProcess::call() {
@@ -191,39 +193,39 @@ void ServiceProcess::reload_next() {
     const bool starts = replica.state == ReplicaState::starts;
     if (!starts && replica.state != ReplicaState::stands) continue;
     reloads_ = part;
-    world_.kernel().cancel(replica.timer);
-    if (!starts) become(replica, ReplicaState::starts);
+    kernel_.cancel(replica.timer);
+    if (!starts) become(part, ReplicaState::starts);
     return start(part);
   }
   reloads_.reset();
-  world_.run_ended(number_);
+  tell_caller();
 }
 
-Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCause& cause) {
+Seconds ServiceProcess::struck(std::uint32_t part, std::optional<HostIndex>,
+                               const failure::FaultCause& cause) {
   Replica& replica = replicas_[part];
-  sim::Kernel& kernel = world_.kernel();
   ++outcome_.faults;
   if (replica.state != ReplicaState::hangs) {
-    outcome_.lost_replicas += static_cast<std::uint64_t>(replicas_of(replica));
-    kernel.cancel(replica.timer);
-    become(replica, ReplicaState::hangs);
+    outcome_.lost_replicas += static_cast<std::uint64_t>(plan_.replicas_at(static_cast<int>(part)));
+    kernel_.cancel(replica.timer);
+    become(part, ReplicaState::hangs);
     if (reloads_ == part) reload_next();
   }
   if (cause.scope == failure::FaultScope::process) {
-    kernel.cancel(replica.timer);
+    kernel_.cancel(replica.timer);
     replica.timer =
-        kernel.schedule(kernel.now().after(detect_), sim::EventRank::finish, *this, kGone, part);
+        kernel_.schedule(kernel_.now().after(detect_), sim::EventRank::finish, *this, kGone, part);
   }
   return detect_;
 }
 
 void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Replica& replica = replicas_[part];
-  world_.kernel().cancel(replica.timer);
-  if (replica.state == ReplicaState::stands) become(replica, ReplicaState::hangs);
-  world_.give(plan_.fleet, plan_.slots, use(replica.state));
+  kernel_.cancel(replica.timer);
+  if (replica.state == ReplicaState::stands) become(part, ReplicaState::hangs);
+  slots_.give(plan_.slots, use(replica.state));
   replica.state = ReplicaState::waits;
-  world_.want(plan_.fleet, plan_.slots);
+  slots_.want(plan_.slots);
   if (reloads_ == part) reload_next();
 }
 
@@ -244,7 +246,7 @@ void ServiceProcess::follow(int wanted) {
     submit(part);
     if (replicas_[part].state == ReplicaState::away) return;  // none can be placed
     ++there;
-    outcome_.called += static_cast<std::uint64_t>(replicas_of(replicas_[part]));
+    outcome_.called += static_cast<std::uint64_t>(plan_.replicas_at(static_cast<int>(part)));
   }
   for (auto part = static_cast<std::uint32_t>(replicas_.size());
        part-- > 0 && there > placements;) {
@@ -257,26 +259,27 @@ void ServiceProcess::follow(int wanted) {
 
 void ServiceProcess::retire(std::uint32_t part) {
   Replica& replica = replicas_[part];
-  world_.kernel().cancel(replica.timer);
+  kernel_.cancel(replica.timer);
   if (replica.state == ReplicaState::waits) {
-    world_.want(plan_.fleet, -plan_.slots);
-    world_.fleet(plan_.fleet).queue().cancel(replica.index);
+    slots_.want(-plan_.slots);
+    fleet_.queue().cancel(replica.index);
   } else {
-    if (replica.state == ReplicaState::stands) become(replica, ReplicaState::starts);
-    world_.give(plan_.fleet, plan_.slots, use(replica.state));
-    world_.leave(plan_.fleet, replica.index);
+    if (replica.state == ReplicaState::stands) become(part, ReplicaState::starts);
+    slots_.give(plan_.slots, use(replica.state));
+    fleet_.leave(replica.index);
   }
   replica = {};
   if (reloads_ == part) reload_next();
 }
 
-void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+void ServiceProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
   if (kind == kLook) {
     settle();
-    const int wanted = scaler_->look((kernel.now() - sim::SimTime()).seconds().base(), in_flight());
+    const int wanted =
+        scaler_->look((kernel_.now() - sim::SimTime()).seconds().base(), in_flight());
     if (wanted != wanted_) follow(wanted);
-    kernel.schedule(kernel.now().after(plan_.job.serve->autoscale->period), sim::EventRank::control,
-                    *this, kLook);
+    kernel_.schedule(kernel_.now().after(plan_.job.serve->autoscale->period),
+                     sim::EventRank::control, *this, kLook);
     return;
   }
   if (kind == kHour) {
@@ -286,18 +289,18 @@ void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
     hour_ = (hour_ + 1) % plan_.job.day.size();
     set_load();
     take_up_load(before, old_busy);
-    world_.regions().look(number_);
-    kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+    tell_observer();
+    kernel_.schedule(kernel_.now().after(hours(1)), sim::EventRank::control, *this, kHour);
     return;
   }
   const auto part = static_cast<std::uint32_t>(data);
   if (kind == kReady) {
-    become(replicas_[part], ReplicaState::stands);
+    become(part, ReplicaState::stands);
     if (reloads_ == part) reload_next();
     return;
   }
   // Its launcher starts the processes again where they were.
-  become(replicas_[part], ReplicaState::starts);
+  become(part, ReplicaState::starts);
   start(part);
 }
 

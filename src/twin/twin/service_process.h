@@ -54,15 +54,28 @@ struct ServiceOutcome {
   std::uint64_t never_placed = 0;
 };
 
+class ServiceProcess;
+
+// Told when the load or the replicas of a zone have changed.
+class ZoneObserver {
+ public:
+  virtual void zone_changed(const ServiceProcess& zone) = 0;
+
+ protected:
+  ~ZoneObserver() = default;
+};
+
 class ServiceProcess final : public Process, public sim::EventHandler {
  public:
-  ServiceProcess(World& world, const ServicePlan& plan, std::size_t number);
-  ~ServiceProcess() override { world_.kernel().forget(*this); }
+  ServiceProcess(World& world, ProcessIndex index, const ServicePlan& plan);
+  ~ServiceProcess() override { kernel_.forget(*this); }
   ServiceProcess(const ServiceProcess&) = delete;
   ServiceProcess& operator=(const ServiceProcess&) = delete;
 
   const ServiceOutcome& outcome() const { return outcome_; }
   const ServicePlan& plan() const { return plan_; }
+  // `observer` outlives the run.
+  void report_to(ZoneObserver& observer) { observer_ = &observer; }
   // As the policy of its zones sees it.
   traffic::RegionNow region_now() const;
   void take_traffic(const ZoneTraffic& traffic);
@@ -72,7 +85,8 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void call() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, cluster::StopCause cause) override;
-  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  Seconds struck(std::uint32_t part, std::optional<HostIndex> host,
+                 const failure::FaultCause& cause) override;
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
@@ -85,9 +99,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   };
 
   HostUse use(ReplicaState state) const;
-  // Of a placement: more than one where accelerators are cut.
-  int replicas_of(const Replica& placement) const;
-  void become(Replica& replica, ReplicaState state);
+  void become(std::uint32_t part, ReplicaState state);
   // Books the time since the last change at the load that was, and takes up the load that is.
   void settle();
   void set_load();
@@ -101,13 +113,17 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void start(std::uint32_t part);
   // The next replica takes up new weights, or all have them.
   void reload_next();
+  void tell_observer();
   double in_flight() const;
   void follow(int wanted);
   void retire(std::uint32_t part);
 
-  World& world_;
+  sim::Kernel& kernel_;
   const ServicePlan& plan_;
-  std::size_t number_;
+  FleetState& fleet_;
+  SlotBook& slots_;
+  RunRecorder& recorder_;
+  ZoneObserver* observer_ = nullptr;
   Seconds detect_;
   std::vector<Replica> replicas_;  // by placement
   int standing_ = 0;               // replicas
@@ -124,10 +140,5 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   sim::SimTime since_;
   ServiceOutcome outcome_;
 };
-
-inline std::unique_ptr<ServiceProcess> make_process(World& world, const ServicePlan& plan,
-                                                    std::size_t number) {
-  return std::make_unique<ServiceProcess>(world, plan, number);
-}
 
 }  // namespace orrery::twin

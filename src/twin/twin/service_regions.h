@@ -8,40 +8,37 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "core/sim/kernel.h"
 #include "layers/traffic/failover.h"
-#include "twin/twin/scenario.h"
+#include "twin/twin/service_process.h"
 
 namespace orrery::twin {
 
-class World;
-
-class ServiceRegions final : public sim::EventHandler {
+class ServiceRegions final : public sim::EventHandler, private ZoneObserver {
  public:
-  // Services are the world's first processes, in the scenario's order.
-  explicit ServiceRegions(World& world);
+  // Zones of one workload follow each other in `services`. All outlive it.
+  ServiceRegions(sim::Kernel& kernel, std::span<ServiceProcess* const> services);
   ~ServiceRegions();
   ServiceRegions(const ServiceRegions&) = delete;
   ServiceRegions& operator=(const ServiceRegions&) = delete;
 
-  // Something about the service's zone has changed; nothing happens where it is alone.
-  void look(std::size_t service);
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
   struct Group {
-    std::size_t first = 0;  // of its zones among the services
-    std::size_t zones = 0;
+    std::vector<ServiceProcess*> zones;
     traffic::FailoverPolicy policy;
     sim::TimerId timer;
   };
+  void zone_changed(const ServiceProcess& zone) override;
   void reroute(std::size_t group);
 
-  World& world_;
+  sim::Kernel& kernel_;
   std::vector<Group> groups_;
-  std::map<std::size_t, std::size_t> group_of_;  // by service
+  std::map<ProcessIndex, std::size_t> group_of_;
 };
 
 }  // namespace orrery::twin

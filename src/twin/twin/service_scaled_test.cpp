@@ -36,7 +36,7 @@ struct ScaledService : TimedWorld {
     p.windows.levels = {{.rate = 2, .busy = 0.25, .stay = 1}, {.rate = 4, .busy = 0.5, .stay = 3}};
   }
   ServicePlan& plan() { return scenario.services.front(); }
-  const ServiceOutcome& outcome() const { return world->services().front()->outcome(); }
+  const ServiceOutcome& outcome() const { return processes->services().front()->outcome(); }
   // Seconds by the replicas that stand.
   std::map<int, double> standing() const {
     std::map<int, double> told;
@@ -97,14 +97,13 @@ TEST(ServiceScaled, a_replica_that_waits_is_sent_away) {
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {2, 200}}));
   EXPECT_EQ(t.outcome().called, 2U);
   EXPECT_EQ(t.world->fleet(0).queue().waiting(), 0U);
-  EXPECT_EQ(t.world->fleet(0).wanted, 0);
   EXPECT_NEAR(t.booked_s(Cause::stranded), 0, 1e-9);
 }
 
 // Called with new weights at 115 s, the third reloads when all but the first leave at 120 s.
 TEST(ServiceScaled, a_replica_that_leaves_does_not_hold_up_new_weights) {
   ScaledService t(seconds(175));
-  t.at(111, [](World& w) { w.process(0).call(); });
+  t.at(111, [](World& w) { w.process(ProcessIndex(0)).call(); });
   t.run();
   // At 120 s three stand and the first reloads: six in flight, and one is wanted. The last three
   // leave; the first stands again at 161 s.

@@ -38,7 +38,7 @@ struct TimedService : TimedWorld {
     scenario.fleets[0].hosts_per_rack = 1;
   }
   ServicePlan& plan() { return scenario.services.front(); }
-  const ServiceOutcome& outcome() const { return world->services().front()->outcome(); }
+  const ServiceOutcome& outcome() const { return processes->services().front()->outcome(); }
 };
 
 using Loads = std::map<std::pair<std::size_t, int>, double>;
@@ -67,8 +67,8 @@ TEST(ServiceTimed, replicas_start_and_answer_the_hours_traffic) {
                     {Cause::productive, 12 * busy},
                     {Cause::standby, 12 * (7150 - busy)}});
   // One and a half hosts draw 0.57 of the rise while they are busy, and all of it at the highest.
-  EXPECT_NEAR(world.site(0).energy.base(), 6000.0 * 7200 + 1.5 * 8000 * 0.57 * busy, 1);
-  EXPECT_NEAR(world.site(0).highest.base(), 6000 + 1.5 * 8000, 1e-6);
+  EXPECT_NEAR(world.meters().site(0).energy.base(), 6000.0 * 7200 + 1.5 * 8000 * 0.57 * busy, 1);
+  EXPECT_NEAR(world.meters().site(0).highest.base(), 6000 + 1.5 * 8000, 1e-6);
   EXPECT_NEAR(t.level("restart_accelerators", 20), 12, 1e-9);
   EXPECT_NEAR(t.level("idle_accelerators", 20), 12, 1e-9);
   EXPECT_NEAR(t.level("productive_accelerators", 100), 3, 1e-9);
@@ -173,7 +173,7 @@ TEST(ServiceTimed, a_replica_that_loses_its_place_starts_anew) {
 
 TEST(ServiceTimed, new_weights_are_taken_up_one_replica_after_the_other) {
   TimedService t(hours(1));
-  t.at(1000, [](World& w) { w.process(0).call(); });
+  t.at(1000, [](World& w) { w.process(ProcessIndex(0)).call(); });
   t.run();
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 2}, 150}, {{0, 3}, 3400}});
   EXPECT_NEAR(t.booked_s(Cause::start), 12 * 50 + 4 * 150, 1e-4);
@@ -183,7 +183,7 @@ TEST(ServiceTimed, new_weights_are_taken_up_one_replica_after_the_other) {
 // until 120 s and 170 s.
 TEST(ServiceTimed, a_replica_that_starts_begins_anew_with_new_weights) {
   TimedService t(hours(1));
-  t.at(20, [](World& w) { w.process(0).call(); });
+  t.at(20, [](World& w) { w.process(ProcessIndex(0)).call(); });
   t.run();
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 2}, 120}, {{0, 3}, 3430}});
 }
@@ -192,8 +192,8 @@ TEST(ServiceTimed, a_replica_that_starts_begins_anew_with_new_weights) {
 // with the weights that are newest then.
 TEST(ServiceTimed, a_replica_that_dies_holds_up_no_other) {
   TimedService t(hours(1));
-  t.at(1000, [](World& w) { w.process(0).call(); });
-  t.at(1010, [](World& w) { w.strike(0, 0, service_fault(kTakesProcess), 0); });
+  t.at(1000, [](World& w) { w.process(ProcessIndex(0)).call(); });
+  t.at(1010, [](World& w) { w.faults().strike(0, HostIndex(0), service_fault(kTakesProcess), 0); });
   t.run();
   // 1000..1010 two, 1010..1110 one, 1110..1120 two.
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 1}, 100}, {{0, 2}, 20}, {{0, 3}, 3430}});
@@ -202,14 +202,14 @@ TEST(ServiceTimed, a_replica_that_dies_holds_up_no_other) {
 TEST(ServiceTimed, other_zones_change_what_is_answered_here) {
   TimedService t(hours(1));
   const auto take = [&](double second, const ZoneTraffic& traffic) {
-    t.at(second, [traffic](World& w) { w.service(0).take_traffic(traffic); });
+    t.at(second, [&t, traffic](World&) { t.processes->services()[0]->take_traffic(traffic); });
   };
   take(20, {.away = 6});
   take(30, {.away = 5});  // given up once
   take(100, {.away = 1, .refused = 0.5, .guests = 4.5});
   take(200, {.away = 1, .refused = 0.5, .guests = 4.5});
-  t.at(300, [](World& w) {
-    const traffic::RegionNow now = w.service(0).region_now();
+  t.at(300, [&t](World&) {
+    const traffic::RegionNow now = t.processes->services()[0]->region_now();
     EXPECT_EQ(now.load, 6);
     EXPECT_EQ(now.capacity, 24);
   });
@@ -246,8 +246,9 @@ TEST(ServiceTimed, replicas_on_slices_come_and_go_together) {
   TimedService t(hours(1));
   t.plan().slots = 1;
   t.plan().beside = 2;
-  t.at(1000, [](World& w) { w.strike(0, 0, service_fault(kTakesProcess), 0); });
-  t.at(2000, [](World& w) { w.strike(0, 0, service_fault(kTakesProcess), 0.2); });
+  t.at(1000, [](World& w) { w.faults().strike(0, HostIndex(0), service_fault(kTakesProcess), 0); });
+  t.at(2000,
+       [](World& w) { w.faults().strike(0, HostIndex(0), service_fault(kTakesProcess), 0.2); });
   t.run();
   // Two placements, of two and of one.
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 1}, 110}, {{0, 2}, 110}, {{0, 3}, 3330}});

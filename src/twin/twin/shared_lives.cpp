@@ -26,7 +26,7 @@ SharedLives::SharedLives(World& world)
     for (const machine::SharedFault& shared : fleet.failures->shared) {
       for (int first = 0; first < fleet.all_hosts(); first += shared.hosts) {
         parts_.push_back({.fleet = f,
-                          .first = first,
+                          .first = host_at(first),
                           .hosts = std::min(shared.hosts, fleet.all_hosts() - first),
                           .kind = shared.part,
                           .rate = shared.rate.base(),
@@ -43,7 +43,7 @@ SharedLives::~SharedLives() { world_.kernel().forget(*this); }
 
 void SharedLives::renew(std::size_t part, sim::SimTime from) {
   const Seconds wait(parts_[part].random.exponential(1 / parts_[part].rate));
-  if (from.seconds() + wait > world_.scenario().horizon) return;
+  if (from.seconds() + wait > world_.spec().horizon) return;
   world_.kernel().schedule(from.after(wait), sim::EventRank::finish, *this, 0, part);
 }
 
@@ -52,8 +52,10 @@ void SharedLives::on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t dat
   ++faults_[static_cast<std::size_t>(part.kind)];
   const sim::SimTime until =
       kernel.now().after(Seconds(part.random.exponential(machine::kSharedRepair.base())));
-  for (int h = 0; h < part.hosts; ++h) world_.lives().hold(part.fleet, part.first + h, until);
-  world_.strike_group(part.fleet, part.first, part.hosts, cause_of(part.kind));
+  for (int h = 0; h < part.hosts; ++h) {
+    world_.host_lives().hold(part.fleet, host_at(node_of(part.first) + h), until);
+  }
+  world_.faults().strike_group(part.fleet, part.first, part.hosts, cause_of(part.kind));
   renew(data, until);
 }
 

@@ -12,6 +12,7 @@
 #include "core/sim/kernel.h"
 #include "layers/failure/causes.h"
 #include "model/machine/failure_source.h"
+#include "twin/twin/host_index.h"
 
 namespace orrery::twin {
 
@@ -30,7 +31,7 @@ class SharedLives final : public sim::EventHandler {
  private:
   struct Part {
     std::size_t fleet = 0;
-    int first = 0;  // host
+    HostIndex first;
     int hosts = 0;
     machine::SharedPart kind = machine::SharedPart::leaf_switch;
     double rate = 0;  // a second

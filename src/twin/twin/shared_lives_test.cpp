@@ -8,6 +8,7 @@
 #include "layers/failure/lifetime.h"
 #include "model/jobs/build_machine.h"
 #include "twin/twin/host_lives.h"
+#include "twin/twin/populated_fixture.h"
 #include "twin/twin/run_fixture.h"
 
 namespace orrery::twin {
@@ -57,12 +58,13 @@ TEST(SharedLives, strikes_as_often_as_the_review_expects) {
   double strikes = 0;
   constexpr int kRuns = 12;
   for (int i = 0; i < kRuns; ++i) {
-    World world(scenario, 100 + static_cast<std::uint64_t>(i), true, nullptr);
+    PopulatedWorld populated(scenario, 100 + static_cast<std::uint64_t>(i));
+    World& world = populated.world;
     world.run({});
     const auto& shared = world.shared_lives().faults();
     strikes += std::accumulate(shared.begin(), shared.end(), 0.0);
     strikes +=
-        static_cast<double>(world.lives().faults()[machine::known().fault_causes.size() + 1]);
+        static_cast<double>(world.host_lives().faults()[machine::known().fault_causes.size() + 1]);
   }
   const double expected = kRuns * (days(300) / job.failure.mtbf);
   EXPECT_GT(expected, 200);
@@ -78,7 +80,8 @@ TEST(SharedLives, hosts_of_a_part_come_back_together) {
   const int group = scenario.fleets.front().failures->shared.front().hosts;
   ASSERT_GT(group, 1);
   Recorder recorder(sim::SimTime::from(days(20)), 100);
-  World world(scenario, 3, true, &recorder);
+  PopulatedWorld populated(scenario, 3, &recorder);
+  World& world = populated.world;
   world.run({});
   std::map<std::int64_t, int> away, back;
   std::map<std::uint32_t, sim::SimTime> since;
@@ -109,9 +112,10 @@ double faults_at_shape(double shape, Seconds horizon) {
   const Scenario scenario = scenario_of(m, horizon);
   double faults = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    World world(scenario, seed, true, nullptr);
+    PopulatedWorld populated(scenario, seed);
+    World& world = populated.world;
     world.run({});
-    const auto& all = world.lives().faults();
+    const auto& all = world.host_lives().faults();
     faults += std::accumulate(all.begin(), all.end(), 0.0);
   }
   return faults / 4 / scenario.fleets.front().all_hosts();

@@ -8,6 +8,7 @@
 
 #include "model/design_text/write_design.h"
 #include "twin/twin/host_lives.h"
+#include "twin/twin/process_set.h"
 #include "twin/twin/run_figures.h"
 #include "twin/twin/shared_lives.h"
 #include "twin/twin/world.h"
@@ -22,31 +23,31 @@ std::uint64_t seed_of(std::uint64_t seed, int number) {
   return RandomStream(seed, "replication/" + std::to_string(number)).next();
 }
 
-void collect(World& world, Replication& r) {
+void collect(World& world, const ProcessSet& processes, Replication& r) {
   for (std::size_t f = 0; f < world.fleets(); ++f) {
-    const GpuLedger& book = world.fleet(f).gpus;
+    const GpuLedger& book = world.fleet(f).slots().ledger();
     r.fleet_time.push_back(book.booked());
     r.reserved_stops.push_back(world.fleet(f).queue().stopped_for_reservations());
     if (world.fleet(f).part().accelerators_per_host == 0) continue;
     for (std::size_t c = 0; c < kCauses; ++c) r.gpu_time[c] += book.booked()[c];
   }
   r.is_sound = world.is_sound();
-  for (const TrainProcess* p : world.trains()) r.jobs.push_back(p->outcome());
-  for (const ServiceProcess* p : world.services()) r.services.push_back(p->outcome());
-  for (const TaskProcess* p : world.batches()) r.batches.push_back(p->outcome());
-  for (const TaskProcess* p : world.streams()) r.streams.push_back(p->outcome());
-  for (const SliceProcess* p : world.slices()) r.slices.push_back(p->outcome());
-  if (world.pipeline() != nullptr) r.pipeline = world.pipeline()->outcome();
-  for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
-    const SiteMeter& m = world.site(s);
+  for (const TrainProcess* p : processes.trains()) r.jobs.push_back(p->outcome());
+  for (const ServiceProcess* p : processes.services()) r.services.push_back(p->outcome());
+  for (const TaskProcess* p : processes.batches()) r.batches.push_back(p->outcome());
+  for (const TaskProcess* p : processes.streams()) r.streams.push_back(p->outcome());
+  for (const SliceProcess* p : processes.slices()) r.slices.push_back(p->outcome());
+  if (processes.pipeline() != nullptr) r.pipeline = processes.pipeline()->outcome();
+  for (std::size_t s = 0; s < world.spec().machine->sites.size(); ++s) {
+    const SiteMeter& m = world.meters().site(s);
     r.sites.push_back({.it_energy = m.energy, .it_highest = m.highest, .it_by_hour = m.by_hour});
   }
-  r.faults = world.lives().faults();
+  r.faults = world.host_lives().faults();
   std::ranges::copy(world.shared_lives().faults(), std::back_inserter(r.faults));
   r.stories = world.site_lives().stories();
   r.faults.push_back(0);
   for (const SiteStory& story : r.stories) r.faults.back() += story.blackouts;
-  r.lemons_found = world.lemons_found();
+  r.lemons_found = world.faults().lemons_found();
   r.events = world.kernel().events_run();
 }
 
@@ -70,8 +71,9 @@ std::optional<Replication> Simulation::replicate(int number,
     recorder = std::make_unique<Recorder>(sim::SimTime::from(options_.horizon), kBins);
   }
   World world(scenario_, seed_of(options_.seed, number), number == 0, recorder.get());
+  const ProcessSet processes(world, scenario_);
   if (!world.run(on)) return std::nullopt;
-  collect(world, r);
+  collect(world, processes, r);
   if (recorder) {
     r.series = recorder->series(world.kernel().now());
     for (std::size_t f = 0; f < world.fleets(); ++f) {

@@ -6,13 +6,12 @@
 #include "layers/facility/power_cap.h"
 #include "model/machine/site_load.h"
 #include "twin/twin/host_lives.h"
-#include "twin/twin/train_process.h"
 #include "twin/twin/world.h"
 
 namespace orrery::twin {
 
 SiteLives::SiteLives(World& world) : world_(world) {
-  for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
+  for (std::size_t s = 0; s < world.spec().machine->sites.size(); ++s) {
     sites_.push_back(made_of(s));
   }
   for (std::size_t s = 0; s < sites_.size(); ++s) {
@@ -33,7 +32,7 @@ SiteLives::SiteLives(World& world) : world_(world) {
 SiteLives::~SiteLives() { world_.kernel().forget(*this); }
 
 SiteLives::Site SiteLives::made_of(std::size_t number) {
-  const machine::Machine& m = *world_.scenario().machine;
+  const machine::Machine& m = *world_.spec().machine;
   const machine::SiteLoad load = machine::load_of(m, number);
   const design::Site& wanted = *m.sites[number].site;
   const std::string name = "facility/" + wanted.name;
@@ -50,7 +49,7 @@ SiteLives::Site SiteLives::made_of(std::size_t number) {
 
 void SiteLives::after(Seconds wait, Kind kind, std::size_t site) {
   sim::Kernel& kernel = world_.kernel();
-  if (kernel.now().seconds() + wait > world_.scenario().horizon) return;
+  if (kernel.now().seconds() + wait > world_.spec().horizon) return;
   const sim::TimerId timer =
       kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, kind, site);
   if (kind == kLook) sites_[site].look = timer;
@@ -99,11 +98,11 @@ void SiteLives::fail_utility(std::size_t number) {
   Site& site = sites_[number];
   const Seconds mean = site.wanted->outage.value_or(machine::kOutageLength);
   const Seconds length(site.power.exponential(mean.base()));
-  const double share = (world_.site(number).now + site.constant) / site.nameplate;
+  const double share = (world_.meters().site(number).now + site.constant) / site.nameplate;
   site.outage = facility::live_through({site.wanted->battery, site.wanted->generator}, length,
                                        std::min(1.0, share));
   ++site.story.outages;
-  world_.kernel().trace(sim::TraceKind::instant, site.wanted->name, outage_.name, kNoHost);
+  world_.kernel().trace(sim::TraceKind::instant, site.wanted->name, outage_.name, kNoHostValue);
   if (site.outage.takes_hosts()) {
     after(site.outage.dark_from, kDark, number);
     after(site.outage.dark_to, kLit, number);
@@ -125,8 +124,10 @@ void SiteLives::darken(std::size_t number) {
   for (std::size_t f = 0; f < world_.fleets(); ++f) {
     const FleetPart& part = world_.fleet(f).part();
     if (part.site != number || part.fleet->rented()) continue;
-    for (int h = 0; h < part.all_hosts(); ++h) world_.lives().hold(f, h, until);
-    world_.strike_group(f, 0, part.all_hosts(), outage_);
+    for (int h = 0; h < part.all_hosts(); ++h) {
+      world_.host_lives().hold(f, host_at(h), until);
+    }
+    world_.faults().strike_group(f, host_at(0), part.all_hosts(), outage_);
   }
 }
 
@@ -134,7 +135,7 @@ void SiteLives::look(std::size_t number) {
   Site& site = sites_[number];
   const Seconds now = world_.kernel().now().seconds();
   world_.kernel().cancel(site.look);
-  const Watts load = world_.site(number).now + site.constant;
+  const Watts load = world_.meters().site(number).now + site.constant;
   const Watts carried =
       site.is_uncooled ? Watts(0) : site.plant.carries(site.units_out, dry_c(site));
   site.loop.set(now, load, carried);
@@ -173,9 +174,10 @@ void SiteLives::throttle(std::size_t number, double carried) {
   if (site.carried < 1) site.story.throttled_ns += (now - site.since_throttled).ns();
   site.since_throttled = now;
   site.carried = carried;
-  for (const TrainProcess* run : world_.trains()) {
-    if (!run->is_feasible() || world_.fleet(run->fleet()).part().site != number) continue;
-    world_.process(run->number()).set_back(Cause::heat, kStays, lost_to_heat(run->fleet()));
+  for (const auto& process : world_.processes()) {
+    const std::size_t fleet = process->fleet_number();
+    if (world_.fleet(fleet).part().site != number) continue;
+    process->set_back(Cause::heat, kStays, lost_to_heat(fleet));
   }
 }
 

@@ -18,7 +18,7 @@
 #include "layers/facility/cooling_loop.h"
 #include "layers/facility/ride_through.h"
 #include "layers/failure/causes.h"
-#include "twin/twin/scenario.h"
+#include "twin/twin/world_spec.h"
 
 namespace orrery::twin {
 

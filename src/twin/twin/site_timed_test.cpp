@@ -76,10 +76,10 @@ TEST(SiteTimed, without_backup_the_hosts_fall_with_the_utility) {
   expect_s(Cause::heat, 0);
   EXPECT_NEAR(t.booked_s(Cause::power), 80 * out.length, 1e-3);
   // Hosts that read their copy draw 0.15 of the rise.
-  EXPECT_NEAR(world.site(0).energy.base() /
+  EXPECT_NEAR(world.meters().site(0).energy.base() /
                   (20000 * (45 + 58) + 8 * 1200 * 13 + kStepping * (out.at - 45 + 30)),
               1, 1e-9);
-  EXPECT_EQ(world.faults(), 1U);
+  EXPECT_EQ(world.faults().faults(), 1U);
   std::size_t told = 0;
   for (const RunEvent& e : t.recorder->events()) {
     if (e.name != "utility outage") continue;

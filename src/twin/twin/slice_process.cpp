@@ -5,6 +5,7 @@
 
 #include "core/base/math.h"
 #include "model/figures/assumptions.h"
+#include "twin/twin/world.h"
 
 namespace orrery::twin {
 namespace {
@@ -14,15 +15,17 @@ using figures::assumptions::kJobVariation;
 
 }  // namespace
 
-SliceProcess::SliceProcess(World& world, const SlicePlan& plan, std::size_t number)
-    : world_(world),
+SliceProcess::SliceProcess(World& world, ProcessIndex index, const SlicePlan& plan)
+    : Process(index, plan.fleet),
+      kernel_(world.kernel()),
       plan_(plan),
-      number_(number),
-      detect_(world.scenario().machine->design().scheduler.recovery.detect.value_or(kDetectTime)),
+      fleet_(world.fleet(plan.fleet)),
+      slots_(fleet_.slots()),
+      detect_(world.spec().machine->design().scheduler.recovery.detect.value_or(kDetectTime)),
       random_(world.kernel().stream("slices/" + plan.job.label)),
       pool_(plan.job.profiles, plan.job.wanted, plan.job.fixed),
       waiting_(plan.job.wanted.size()) {
-  if (plan.feasible()) runs_ = world.working(plan.fleet, kJobUtilisation, 1);
+  if (plan.feasible()) runs_ = working(fleet_.part(), kJobUtilisation, 1);
 }
 
 void SliceProcess::begin() {
@@ -30,17 +33,16 @@ void SliceProcess::begin() {
 }
 
 void SliceProcess::arrive() {
-  sim::Kernel& kernel = world_.kernel();
-  kernel.schedule(kernel.now().after(Seconds(random_.exponential(1 / plan_.job.rate.base()))),
-                  sim::EventRank::start, *this, kArrival);
+  kernel_.schedule(kernel_.now().after(Seconds(random_.exponential(1 / plan_.job.rate.base()))),
+                   sim::EventRank::start, *this, kArrival);
 }
 
 HostUse SliceProcess::use(DeviceState state) const {
-  return state == DeviceState::hangs ? world_.resting(plan_.fleet, Cause::detect) : runs_;
+  return state == DeviceState::hangs ? resting(fleet_.part(), Cause::detect) : runs_;
 }
 
 void SliceProcess::book() {
-  const sim::SimTime now = world_.kernel().now();
+  const sim::SimTime now = kernel_.now();
   const GpuTime span = (now - booked_).ns();
   outcome_.open += span * pool_.devices() * cluster::kMigComputeSlices;
   outcome_.used += span * pool_.compute_used();
@@ -48,7 +50,7 @@ void SliceProcess::book() {
   booked_ = now;
 }
 
-void SliceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+void SliceProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
   const auto which = static_cast<std::uint32_t>(data);
   if (kind == kDone) return finish(which);
   if (kind == kServe) return serve();
@@ -56,8 +58,8 @@ void SliceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64
     Device& device = devices_[which];
     if (device.state != DeviceState::hangs) return;
     book();
-    world_.shift(plan_.fleet, 1, use(DeviceState::hangs), runs_);
-    world_.mark_busy(plan_.fleet, 1);
+    slots_.shift(1, use(DeviceState::hangs), runs_);
+    slots_.mark_busy(1);
     device.state = DeviceState::open;
     device.in_pool = pool_.open();
     return serve();
@@ -76,7 +78,7 @@ void SliceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64
       plan_.job.mean_run.base() * math::exp(std::sqrt(s2) * random_.normal() - s2 / 2);
   jobs_[job] = {.wanted = static_cast<int>(std::min(at, last)),
                 .run = Seconds(std::max(1.0, run)),
-                .submitted = kernel.now()};
+                .submitted = kernel_.now()};
   waiting_[static_cast<std::size_t>(jobs_[job].wanted)].push_back(job);
   ++outcome_.submitted;
   arrive();
@@ -103,13 +105,13 @@ bool SliceProcess::start_next() {
     job.place = *place;
     job.device = static_cast<std::uint32_t>(on - devices_.begin());
     job.is_running = true;
-    job.started = world_.kernel().now();
+    job.started = kernel_.now();
     if (job.wait_s < 0) {
       job.wait_s = (job.started - job.submitted).seconds().base();
       outcome_.waits_s.push_back(job.wait_s);
     }
-    job.timer = world_.kernel().schedule(job.started.after(job.run), sim::EventRank::finish, *this,
-                                         kDone, head);
+    job.timer =
+        kernel_.schedule(job.started.after(job.run), sim::EventRank::finish, *this, kDone, head);
     return true;
   }
   return false;
@@ -124,30 +126,29 @@ void SliceProcess::serve() {
 }
 
 void SliceProcess::ask_for_device() {
-  FleetState& fleet = world_.fleet(plan_.fleet);
   const auto unused = std::ranges::find(devices_, DeviceState::unused, &Device::state);
   const auto part = static_cast<std::uint32_t>(unused - devices_.begin());
   if (unused == devices_.end()) devices_.emplace_back();
-  cluster::JobRequest request = fleet.request_for(number_, *plan_.job.workload, 0);
+  cluster::JobRequest request = fleet_.request_for(index(), *plan_.job.workload, 0);
   request.ask = {.gpus = 1};
   request.limit = sim::SimTime::from(kStays);
   request.stays = true;
-  request.tag = tag_of(number_, part);
-  const auto index = fleet.queue().submit(request);
-  outcome_.never_fits = !index;
-  if (!index) return;
-  devices_[part] = {.state = DeviceState::asked, .index = *index};
+  request.tag = tag_of(part);
+  const auto queued = fleet_.queue().submit(request);
+  outcome_.never_fits = !queued;
+  if (!queued) return;
+  devices_[part] = {.state = DeviceState::asked, .index = *queued};
   is_asking_ = true;
-  world_.want(plan_.fleet, 1);
+  slots_.want(1);
 }
 
 void SliceProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
   Device& device = devices_[part];
   book();
-  world_.want(plan_.fleet, -1);
-  world_.take(plan_.fleet, 1, runs_);
-  world_.fleet(plan_.fleet).note_draw(device.index, runs_.draw, runs_.highest);
-  world_.mark_busy(plan_.fleet, 1);
+  slots_.want(-1);
+  slots_.take(1, runs_);
+  fleet_.note_draw(device.index, runs_.draw, runs_.highest);
+  slots_.mark_busy(1);
   device.state = DeviceState::open;
   device.in_pool = pool_.open();
   is_asking_ = false;
@@ -170,15 +171,15 @@ void SliceProcess::finish(std::uint32_t which) {
 void SliceProcess::release(std::uint32_t part) {
   Device& device = devices_[part];
   pool_.close(device.in_pool);
-  world_.mark_busy(plan_.fleet, -1);
-  world_.give(plan_.fleet, 1, runs_);
-  world_.leave(plan_.fleet, device.index);
+  slots_.mark_busy(-1);
+  slots_.give(1, runs_);
+  fleet_.leave(device.index);
   device = {};
 }
 
 void SliceProcess::lose_jobs(std::uint32_t part) {
   book();
-  const sim::SimTime now = world_.kernel().now();
+  const sim::SimTime now = kernel_.now();
   // From the last to the first, so that each comes before those that came after it.
   std::vector<std::uint32_t> all;
   for (std::uint32_t j = 0; j < jobs_.size(); ++j) {
@@ -189,7 +190,7 @@ void SliceProcess::lose_jobs(std::uint32_t part) {
   });
   for (const std::uint32_t j : all) {
     Job& job = jobs_[j];
-    world_.kernel().cancel(job.timer);
+    kernel_.cancel(job.timer);
     const int profile = plan_.job.wanted[static_cast<std::size_t>(job.wanted)];
     outcome_.lost += GpuTime{(now - job.started).ns()} *
                      plan_.job.profiles[static_cast<std::size_t>(profile)].compute_slices;
@@ -198,33 +199,32 @@ void SliceProcess::lose_jobs(std::uint32_t part) {
     waiting_[static_cast<std::size_t>(job.wanted)].push_front(j);
   }
   pool_.close(devices_[part].in_pool);
-  world_.mark_busy(plan_.fleet, -1);
+  slots_.mark_busy(-1);
 }
 
-Seconds SliceProcess::struck(std::uint32_t part, int, const failure::FaultCause& cause) {
+Seconds SliceProcess::struck(std::uint32_t part, std::optional<HostIndex>,
+                             const failure::FaultCause& cause) {
   Device& device = devices_[part];
-  sim::Kernel& kernel = world_.kernel();
   ++outcome_.faults;
   if (device.state == DeviceState::open) {
     lose_jobs(part);
-    world_.shift(plan_.fleet, 1, runs_, use(DeviceState::hangs));
+    slots_.shift(1, runs_, use(DeviceState::hangs));
     device.state = DeviceState::hangs;
   }
-  kernel.schedule(kernel.now(), sim::EventRank::start, *this, kServe);
+  kernel_.schedule(kernel_.now(), sim::EventRank::start, *this, kServe);
   if (cause.scope == failure::FaultScope::process) {
-    kernel.schedule(kernel.now().after(detect_), sim::EventRank::start, *this, kBack, part);
+    kernel_.schedule(kernel_.now().after(detect_), sim::EventRank::start, *this, kBack, part);
   }
   return detect_;
 }
 
 void SliceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Device& device = devices_[part];
-  sim::Kernel& kernel = world_.kernel();
   if (device.state == DeviceState::open) lose_jobs(part);
-  world_.give(plan_.fleet, 1, use(device.state));
-  world_.fleet(plan_.fleet).queue().cancel(device.index);
+  slots_.give(1, use(device.state));
+  fleet_.queue().cancel(device.index);
   device = {};
-  kernel.schedule(kernel.now(), sim::EventRank::start, *this, kServe);
+  kernel_.schedule(kernel_.now(), sim::EventRank::start, *this, kServe);
 }
 
 // Of the slots that it held, what was not in use, in whole ones.
@@ -233,10 +233,9 @@ void SliceProcess::close() {
   book();
   for (const auto& line : waiting_) outcome_.waiting += line.size();
   for (const Job& job : jobs_) outcome_.running += job.is_running ? 1 : 0;
-  GpuLedger& gpus = world_.fleet(plan_.fleet).gpus;
-  gpus.settle(world_.kernel().now());
+  slots_.settle(kernel_.now());
   const auto correct = [&](Cause to, GpuTime slices) {
-    gpus.correct(Cause::productive, to, slices / cluster::kMigComputeSlices);
+    slots_.correct(Cause::productive, to, slices / cluster::kMigComputeSlices);
   };
   correct(Cause::lost, outcome_.lost);
   correct(Cause::stranded, outcome_.stranded);

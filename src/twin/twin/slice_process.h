@@ -40,8 +40,8 @@ struct SliceOutcome {
 
 class SliceProcess final : public Process, public sim::EventHandler {
  public:
-  SliceProcess(World& world, const SlicePlan& plan, std::size_t number);
-  ~SliceProcess() override { world_.kernel().forget(*this); }
+  SliceProcess(World& world, ProcessIndex index, const SlicePlan& plan);
+  ~SliceProcess() override { kernel_.forget(*this); }
   SliceProcess(const SliceProcess&) = delete;
   SliceProcess& operator=(const SliceProcess&) = delete;
 
@@ -51,7 +51,8 @@ class SliceProcess final : public Process, public sim::EventHandler {
   void close() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, cluster::StopCause cause) override;
-  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  Seconds struck(std::uint32_t part, std::optional<HostIndex> host,
+                 const failure::FaultCause& cause) override;
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
@@ -86,9 +87,10 @@ class SliceProcess final : public Process, public sim::EventHandler {
   void book();
   HostUse use(DeviceState state) const;
 
-  World& world_;
+  sim::Kernel& kernel_;
   const SlicePlan& plan_;
-  std::size_t number_;
+  FleetState& fleet_;
+  SlotBook& slots_;
   Seconds detect_;
   HostUse runs_;
   RandomStream random_;
@@ -101,10 +103,5 @@ class SliceProcess final : public Process, public sim::EventHandler {
   sim::SimTime booked_;
   SliceOutcome outcome_;
 };
-
-inline std::unique_ptr<SliceProcess> make_process(World& world, const SlicePlan& plan,
-                                                  std::size_t number) {
-  return std::make_unique<SliceProcess>(world, plan, number);
-}
 
 }  // namespace orrery::twin

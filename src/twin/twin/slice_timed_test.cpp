@@ -55,7 +55,7 @@ struct TimedSlices : TimedWorld {
     cuts = drawn_cuts(plan(), horizon.base());
   }
   SlicePlan& plan() { return scenario.slices.front(); }
-  const SliceOutcome& outcome() const { return world->slices().front()->outcome(); }
+  const SliceOutcome& outcome() const { return processes->slices().front()->outcome(); }
   double slices_s(GpuTime time) const { return static_cast<double>(time) / 1e9; }
 
   std::vector<Cut> cuts;
@@ -99,7 +99,6 @@ TEST(SliceTimed, jobs_of_one_size_wait_as_for_so_many_servers) {
     EXPECT_FALSE(o.never_fits);
     // One accelerator more is asked for at a time.
     EXPECT_LE(t.world->fleet(0).queue().waiting(), 1U);
-    EXPECT_LE(t.world->fleet(0).wanted, 1);
     EXPECT_NEAR(t.slices_s(o.used), used * c.slices, 1e-3);
     EXPECT_TRUE(o.stranded == 0 && o.lost == 0);
     EXPECT_NEAR(t.booked_s(Cause::productive), used * c.slices / 7, 1e-3);
@@ -128,8 +127,8 @@ TEST(SliceTimed, an_accelerator_is_open_while_a_job_is_on_it) {
   EXPECT_NEAR(t.booked_s(Cause::idle), 8 * 60000 - used / 7, 1e-3);
   EXPECT_NEAR(t.booked_s(Cause::stranded), 0, 1e-9);
   // The accelerator draws 0.52 of its part of the rise, 1000 W, and all of it at the highest.
-  EXPECT_NEAR(t.world->site(0).energy.base(), 2000.0 * 60000 + 520 * open, 1e-2);
-  EXPECT_NEAR(t.world->site(0).highest.base(), 3000, 1e-6);
+  EXPECT_NEAR(t.world->meters().site(0).energy.base(), 2000.0 * 60000 + 520 * open, 1e-2);
+  EXPECT_NEAR(t.world->meters().site(0).highest.base(), 3000, 1e-6);
   const auto racks = t.world->fleet(0).racks().until(sim::SimTime::from(seconds(60000)));
   EXPECT_NEAR(racks[0].energy.base(), 520 * open, 1e-2);
   EXPECT_NEAR(t.level("productive_accelerators", 59999), 0, 1e-6);

@@ -69,13 +69,14 @@ TEST(StaysTimed, a_run_without_accelerators_has_its_hosts) {
 TEST(StaysTimed, what_is_taken_back_is_done_again) {
   TimedTrain t(seconds(2000));
   t.job().raw_time = seconds(700);
-  int bad = -1;
+  HostIndex bad;
   t.at(45 + 250, [&](World& w) {
     bad = t.host_of_run(4);
-    w.corrupt(0, bad);
+    w.faults().corrupt(0, bad);
   });
   t.strike_run(545, {.name = "dies", .scope = kTakesProcess});
-  t.at(546, [&](World& w) { w.strike(0, bad, {.name = "found", .scope = kTakesHost}, 0); });
+  t.at(546,
+       [&](World& w) { w.faults().strike(0, bad, {.name = "found", .scope = kTakesHost}, 0); });
   t.run();
   // Steps again at 545 + 12 + 65 + 45 + 13; four saves are between the five hundred seconds.
   EXPECT_EQ(t.outcome().runs_finished, 1U);
@@ -89,12 +90,13 @@ TEST(StaysTimed, a_new_run_begins_with_sound_hosts_and_no_copy) {
   train_of(d).repeat = design::Recurrence{.every = seconds(500)};
   TimedTrain t(seconds(1000), d);
   t.job().raw_time = seconds(200);
-  int bad = -1;
+  HostIndex bad;
   t.at(50, [&](World& w) {
     bad = t.host_of_run(0);
-    w.corrupt(0, bad);
+    w.faults().corrupt(0, bad);
   });
-  t.at(700, [&](World& w) { w.strike(0, bad, {.name = "dies", .scope = kTakesProcess}, 0); });
+  t.at(700,
+       [&](World& w) { w.faults().strike(0, bad, {.name = "dies", .scope = kTakesProcess}, 0); });
   t.run();
   // The second steps at 545; after 155 s 100 are saved, and it goes on at 834.
   expect_seconds(t.outcome(), {{Cause::start, 135},
@@ -137,7 +139,7 @@ TEST(StaysTimed, a_replica_is_stopped_by_a_reservation) {
   t.run();
   EXPECT_EQ(limit, years(20));
   // It stands from 50 to 200, and from 350 on.
-  EXPECT_EQ(t.world->services().front()->outcome().standing_ns, 200'000'000'000);
+  EXPECT_EQ(t.processes->services().front()->outcome().standing_ns, 200'000'000'000);
 }
 
 TEST(StaysTimed, slices_are_stopped_by_a_reservation) {
@@ -165,10 +167,9 @@ TEST(StaysTimed, slices_are_stopped_by_a_reservation) {
   EXPECT_EQ(within, 0U);
   EXPECT_GT(after, 5U);
   EXPECT_EQ(limit, years(20));
-  EXPECT_GT(t.world->slices().front()->outcome().stops, 30U);
+  EXPECT_GT(t.processes->slices().front()->outcome().stops, 30U);
   // Where all accelerators are taken, one more is asked for and no others.
   EXPECT_LE(t.world->fleet(0).queue().waiting(), 1U);
-  EXPECT_LE(t.world->fleet(0).wanted, 1);
 }
 
 // High takes the place of low, and low of nobody.
@@ -193,8 +194,8 @@ TEST(StaysTimed, a_qos_preempts_those_that_it_names) {
     job(0, high_first ? 0 : 30);
     job(1, high_first ? 30 : 0);
     t.run();
-    const TaskOutcome& high = t.world->streams()[0]->outcome();
-    const TaskOutcome& low = t.world->streams()[1]->outcome();
+    const TaskOutcome& high = t.processes->streams()[0]->outcome();
+    const TaskOutcome& low = t.processes->streams()[1]->outcome();
     EXPECT_EQ(high.waits_s, (std::vector<double>{0}));
     EXPECT_EQ(high.stops, 0U);
     EXPECT_EQ(low.stops, high_first ? 0U : 1U);
@@ -227,7 +228,6 @@ TEST(StaysTimed, a_dead_host_that_is_released_is_seen_at_once) {
   }
   EXPECT_EQ(repaired, (std::vector<double>{345}));
   EXPECT_NEAR(t.booked_s(Cause::repair), 8 * 200, 1e-4);
-  EXPECT_TRUE(t.world->fleet(0).unseen.empty());
 }
 
 // Two fleets behind one feed that carries twelve of their sixteen slots at work: what comes second
@@ -249,7 +249,7 @@ TEST(StaysTimed, fleets_of_a_site_wait_for_its_power) {
   d.sites.front().power = megawatts(5);
   TimedWorld ample(d, seconds(10));
   ample.run();
-  const facility::PowerRoom room = *ample.world->power_room(0);
+  const facility::PowerRoom room = *ample.world->meters().room(0);
   for (const double slots : {12.0, 16.0}) {
     d.sites.front().power = (room.always + Watts(1000 * slots + 1)) * room.pue;
     TimedWorld t(d, seconds(400));
@@ -257,11 +257,11 @@ TEST(StaysTimed, fleets_of_a_site_wait_for_its_power) {
     t.scenario.streams[1].trace = {
         {.submit = seconds(10), .run = seconds(100), .limit = seconds(100), .gpus = 8}};
     t.run();
-    EXPECT_EQ(t.world->streams()[0]->outcome().waits_s, (std::vector<double>{0}));
-    EXPECT_EQ(t.world->streams()[1]->outcome().waits_s,
+    EXPECT_EQ(t.processes->streams()[0]->outcome().waits_s, (std::vector<double>{0}));
+    EXPECT_EQ(t.processes->streams()[1]->outcome().waits_s,
               (std::vector<double>{slots < 16 ? 90.0 : 0.0}));
-    EXPECT_EQ(t.world->streams()[1]->outcome().finished, 1U);
-    EXPECT_EQ(t.world->power_room(0)->running, Watts(0));
+    EXPECT_EQ(t.processes->streams()[1]->outcome().finished, 1U);
+    EXPECT_EQ(t.world->meters().room(0)->running, Watts(0));
   }
 }
 

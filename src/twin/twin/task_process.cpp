@@ -6,6 +6,7 @@
 #include "core/base/math.h"
 #include "core/base/units.h"
 #include "model/figures/assumptions.h"
+#include "twin/twin/world.h"
 
 namespace orrery::twin {
 namespace {
@@ -20,15 +21,19 @@ constexpr std::uint64_t kAsked = 200;
 
 }  // namespace
 
-TaskProcess::TaskProcess(World& world, const design::Workload& workload, std::size_t fleet,
-                         std::size_t number)
-    : world_(world), workload_(workload), fleet_(fleet), number_(number) {
-  const machine::Machine& m = *world.scenario().machine;
-  most_ = world.fleet(fleet).time_limit_of(workload).value_or(kStays);
+TaskProcess::TaskProcess(World& world, ProcessIndex index, std::size_t fleet,
+                         const design::Workload& workload)
+    : Process(index, fleet),
+      kernel_(world.kernel()),
+      workload_(workload),
+      fleet_(world.fleet(fleet)),
+      slots_(fleet_.slots()) {
+  const machine::Machine& m = *world.spec().machine;
+  most_ = fleet_.time_limit_of(workload).value_or(kStays);
   detect_ = m.design().scheduler.recovery.detect.value_or(kDetectTime);
-  const bool on_cores = world.fleet(fleet).part().accelerators_per_host == 0;
+  const bool on_cores = fleet_.part().accelerators_per_host == 0;
   const double level = on_cores ? 1 : kJobUtilisation;
-  runs_ = world.working(fleet, level, 1);
+  runs_ = working(fleet_.part(), level, 1);
   clean_ = machine::clean_work(m, workload);
   if (!clean_) return;
   const auto hours_of_file = static_cast<std::size_t>(clean_->grid.period() / hours(1));
@@ -37,16 +42,14 @@ TaskProcess::TaskProcess(World& world, const design::Workload& workload, std::si
 }
 
 HostUse TaskProcess::use(TaskState state) const {
-  return state == TaskState::hangs ? world_.resting(fleet_, Cause::detect) : runs_;
+  return state == TaskState::hangs ? resting(fleet_.part(), Cause::detect) : runs_;
 }
 
 void TaskProcess::call_arrival(Seconds wait) {
-  sim::Kernel& kernel = world_.kernel();
-  kernel.schedule(kernel.now().after(wait), sim::EventRank::start, *this, kArrival);
+  kernel_.schedule(kernel_.now().after(wait), sim::EventRank::start, *this, kArrival);
 }
 
 bool TaskProcess::submit(const Task& task) {
-  sim::Kernel& kernel = world_.kernel();
   ++outcome_.submitted;
   if (unused_.empty()) {
     unused_.push_back(static_cast<std::uint32_t>(live_.size()));
@@ -54,15 +57,15 @@ bool TaskProcess::submit(const Task& task) {
   }
   const std::uint32_t part = unused_.back();
   unused_.pop_back();
-  live_[part] = {.task = task, .submitted = kernel.now()};
+  live_[part] = {.task = task, .submitted = kernel_.now()};
   if (!clean_) return enter(part);
-  const Seconds now = kernel.now().seconds();
+  const Seconds now = kernel_.now().seconds();
   const Seconds start = clean_start(clean_->grid, clean_->rule, now, task.said);
   if (start <= now) return enter(part);
   live_[part].held = start - now;
   live_[part].state = TaskState::held;
   live_[part].timer =
-      kernel.schedule(sim::SimTime::from(start), sim::EventRank::start, *this, kRelease, part);
+      kernel_.schedule(sim::SimTime::from(start), sim::EventRank::start, *this, kRelease, part);
   ++outcome_.held;
   outcome_.held_s += live_[part].held.base();
   return true;
@@ -70,30 +73,29 @@ bool TaskProcess::submit(const Task& task) {
 
 // Into the queue; false where it can never start.
 bool TaskProcess::enter(std::uint32_t part) {
-  FleetState& fleet = world_.fleet(fleet_);
   const Task& task = live_[part].task;
-  cluster::JobRequest request = fleet.request_for(number_, workload_, task.user);
+  cluster::JobRequest request = fleet_.request_for(index(), workload_, task.user);
   request.ask = task.ask;
   request.limit = sim::SimTime::from(min(task.limit, most_));
-  request.tag = tag_of(number_, part);
-  const auto index =
-      fleet.could_admit(workload_, task.ask.gpus) ? fleet.queue().submit(request) : std::nullopt;
-  if (!index) {
+  request.tag = tag_of(part);
+  const auto queued =
+      fleet_.could_admit(workload_, task.ask.gpus) ? fleet_.queue().submit(request) : std::nullopt;
+  if (!queued) {
     ++outcome_.rejected;
     live_[part] = {};
     unused_.push_back(part);
     return false;
   }
-  live_[part].index = *index;
+  live_[part].index = *queued;
   live_[part].state = TaskState::waits;
-  world_.want(fleet_, task.ask.gpus);
+  slots_.want(task.ask.gpus);
   return true;
 }
 
 // What its last run drew above idle, where it ran and where it would have.
 void TaskProcess::book_draw(const Live& live) {
   if (!clean_) return;
-  const FleetPart& part = world_.fleet(fleet_).part();
+  const FleetPart& part = fleet_.part();
   const Watts rise = (runs_.draw - part.host_power.idle) / part.slots_per_host * live.task.ask.gpus;
   const auto book = [&](std::vector<Joules>& by_hour, Seconds from) {
     for (Seconds at = from; at < from + live.task.run;) {
@@ -109,49 +111,46 @@ void TaskProcess::book_draw(const Live& live) {
 
 void TaskProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
   Live& live = live_[part];
-  sim::Kernel& kernel = world_.kernel();
   live.state = TaskState::runs;
-  live.started = kernel.now();
+  live.started = kernel_.now();
   if (live.wait_s < 0) {
     live.wait_s = (live.started - live.submitted).seconds().base();
     outcome_.waits_s.push_back(live.wait_s);
   }
-  world_.want(fleet_, -live.task.ask.gpus);
-  world_.take(fleet_, live.task.ask.gpus, runs_);
-  world_.fleet(fleet_).note_draw(live.index, runs_.draw, runs_.highest);
-  world_.mark_busy(fleet_, live.task.ask.gpus);
+  slots_.want(-live.task.ask.gpus);
+  slots_.take(live.task.ask.gpus, runs_);
+  fleet_.note_draw(live.index, runs_.draw, runs_.highest);
+  slots_.mark_busy(live.task.ask.gpus);
   const bool ends = live.task.run <= most_;
-  live.timer = kernel.schedule(kernel.now().after(ends ? live.task.run : most_),
-                               sim::EventRank::finish, *this, ends ? kDone : kTimeOut, part);
+  live.timer = kernel_.schedule(kernel_.now().after(ends ? live.task.run : most_),
+                                sim::EventRank::finish, *this, ends ? kDone : kTimeOut, part);
 }
 
 // What it did since its start is to be done again.
 void TaskProcess::lose_work(Live& live) {
-  sim::Kernel& kernel = world_.kernel();
-  kernel.cancel(live.timer);
-  FleetState& fleet = world_.fleet(fleet_);
-  const std::int64_t span = (kernel.now() - live.started).ns();
-  fleet.gpus.settle(kernel.now());
-  fleet.gpus.correct(Cause::productive, Cause::lost, GpuTime{span} * live.task.ask.gpus);
+  kernel_.cancel(live.timer);
+  const std::int64_t span = (kernel_.now() - live.started).ns();
+  slots_.settle(kernel_.now());
+  slots_.correct(Cause::productive, Cause::lost, GpuTime{span} * live.task.ask.gpus);
   outcome_.lost_slot_s += static_cast<double>(span) / 1e9 * live.task.ask.gpus;
 }
 
-Seconds TaskProcess::struck(std::uint32_t part, int, const failure::FaultCause& cause) {
+Seconds TaskProcess::struck(std::uint32_t part, std::optional<HostIndex>,
+                            const failure::FaultCause& cause) {
   Live& live = live_[part];
   ++outcome_.faults;
   if (live.state == TaskState::runs) {
     lose_work(live);
-    world_.mark_busy(fleet_, -live.task.ask.gpus);
+    slots_.mark_busy(-live.task.ask.gpus);
     const HostUse hangs = use(TaskState::hangs);
-    world_.shift(fleet_, live.task.ask.gpus, runs_, hangs);
-    world_.fleet(fleet_).note_draw(live.index, hangs.draw, hangs.highest);
+    slots_.shift(live.task.ask.gpus, runs_, hangs);
+    fleet_.note_draw(live.index, hangs.draw, hangs.highest);
     live.state = TaskState::hangs;
   }
   if (cause.scope == failure::FaultScope::process) {
-    sim::Kernel& kernel = world_.kernel();
-    kernel.cancel(live.timer);
+    kernel_.cancel(live.timer);
     live.timer =
-        kernel.schedule(kernel.now().after(detect_), sim::EventRank::finish, *this, kGone, part);
+        kernel_.schedule(kernel_.now().after(detect_), sim::EventRank::finish, *this, kGone, part);
   }
   return detect_;
 }
@@ -160,24 +159,24 @@ void TaskProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Live& live = live_[part];
   if (live.state == TaskState::runs) {
     lose_work(live);
-    world_.mark_busy(fleet_, -live.task.ask.gpus);
+    slots_.mark_busy(-live.task.ask.gpus);
   }
-  world_.kernel().cancel(live.timer);
-  world_.give(fleet_, live.task.ask.gpus, use(live.state));
+  kernel_.cancel(live.timer);
+  slots_.give(live.task.ask.gpus, use(live.state));
   live.state = TaskState::waits;
-  world_.want(fleet_, live.task.ask.gpus);
+  slots_.want(live.task.ask.gpus);
   ++outcome_.stops;
 }
 
 void TaskProcess::finish(std::uint32_t part) {
   Live& live = live_[part];
-  world_.mark_busy(fleet_, -live.task.ask.gpus);
-  world_.give(fleet_, live.task.ask.gpus, runs_);
-  world_.leave(fleet_, live.index);
+  slots_.mark_busy(-live.task.ask.gpus);
+  slots_.give(live.task.ask.gpus, runs_);
+  fleet_.leave(live.index);
   ++outcome_.finished;
   book_draw(live);
   const double run = live.task.run.base();
-  const double here = (world_.kernel().now() - live.submitted).seconds().base();
+  const double here = (kernel_.now() - live.submitted).seconds().base();
   outcome_.slowdowns.push_back(std::max(1.0, here / std::max(run, kBoundedRun)));
   live = {};
   unused_.push_back(part);
@@ -188,9 +187,9 @@ void TaskProcess::finish(std::uint32_t part) {
 void TaskProcess::time_out(std::uint32_t part) {
   Live& live = live_[part];
   lose_work(live);
-  world_.mark_busy(fleet_, -live.task.ask.gpus);
-  world_.give(fleet_, live.task.ask.gpus, runs_);
-  world_.leave(fleet_, live.index);
+  slots_.mark_busy(-live.task.ask.gpus);
+  slots_.give(live.task.ask.gpus, runs_);
+  fleet_.leave(live.index);
   ++outcome_.timed_out;
   live = {};
   unused_.push_back(part);
@@ -206,15 +205,15 @@ void TaskProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data)
     if (!enter(part)) on_done(false);
     return;
   }
-  world_.fleet(fleet_).queue().put_back(live_[part].index, cluster::StopCause::failed);
+  fleet_.queue().put_back(live_[part].index, cluster::StopCause::failed);
 }
 
 void TaskProcess::close() {
-  const cluster::Queue& queue = world_.fleet(fleet_).queue();
+  const cluster::Queue& queue = fleet_.queue();
   for (const Live& live : live_) {
     if (live.state == TaskState::held && ++outcome_.waiting <= kAsked) {
       WaitCount& count = outcome_.why[cluster::WaitReason::not_yet];
-      const Seconds left = live.submitted.seconds() + live.held - world_.kernel().now().seconds();
+      const Seconds left = live.submitted.seconds() + live.held - kernel_.now().seconds();
       if (count.jobs++ == 0) {
         count.first = "It is held for a clean hour, which comes in " + brief(left) + ".";
       }
@@ -222,14 +221,14 @@ void TaskProcess::close() {
     if (live.state == TaskState::waits && ++outcome_.waiting <= kAsked) {
       const cluster::WaitAnswer why = queue.why(live.index);
       WaitCount& count = outcome_.why[why.reason];
-      if (count.jobs++ == 0) count.first = to_text(why, world_.kernel().now());
+      if (count.jobs++ == 0) count.first = to_text(why, kernel_.now());
     }
     if (live.state == TaskState::runs || live.state == TaskState::hangs) ++outcome_.running;
   }
 }
 
-StreamProcess::StreamProcess(World& world, const StreamPlan& plan, std::size_t number)
-    : TaskProcess(world, *plan.job.workload, plan.fleet, number),
+StreamProcess::StreamProcess(World& world, ProcessIndex index, const StreamPlan& plan)
+    : TaskProcess(world, index, plan.fleet, *plan.job.workload),
       plan_(plan),
       random_(world.kernel().stream("jobs/" + plan.job.label)) {}
 
@@ -241,7 +240,7 @@ void StreamProcess::call_next() {
   if (plan_.trace.empty())
     return call_arrival(Seconds(random_.exponential(1 / plan_.job.rate.base())));
   if (next_ == plan_.trace.size()) return;
-  call_arrival(max(Seconds(0), plan_.trace[next_].submit - world_.kernel().now().seconds()));
+  call_arrival(max(Seconds(0), plan_.trace[next_].submit - kernel_.now().seconds()));
 }
 
 TaskProcess::Task StreamProcess::drawn() {
@@ -275,15 +274,15 @@ void StreamProcess::on_arrival() {
   call_next();
 }
 
-BatchProcess::BatchProcess(World& world, const BatchPlan& plan, std::size_t number)
-    : TaskProcess(world, *plan.job.workload, plan.fleet, number), plan_(plan) {}
+BatchProcess::BatchProcess(World& world, ProcessIndex index, const BatchPlan& plan)
+    : TaskProcess(world, index, plan.fleet, *plan.job.workload), plan_(plan) {}
 
 void BatchProcess::begin() {
-  if (plan_.feasible() && !world_.is_called(number())) call();
+  if (plan_.feasible() && !is_called()) call();
 }
 
 void BatchProcess::on_arrival() {
-  began_ = world_.kernel().now();
+  began_ = kernel_.now();
   left_ = 0;
   is_whole_ = true;
   for (int e = 0; e < plan_.job.elements; ++e) {
@@ -299,14 +298,14 @@ void BatchProcess::on_arrival() {
 void BatchProcess::on_done(bool has_ended) {
   is_whole_ = is_whole_ && has_ended;
   if (--left_ > 0) return;
-  const Seconds took = (world_.kernel().now() - began_).seconds();
+  const Seconds took = (kernel_.now() - began_).seconds();
   if (is_whole_) {
     ++outcome_.runs_finished;
     outcome_.run_times_s.push_back(took.base());
   }
   if (plan_.job.bound && took > *plan_.job.bound) ++outcome_.windows_missed;
-  if (world_.is_called(number())) {
-    if (is_whole_) world_.run_ended(number());
+  if (is_called()) {
+    if (is_whole_) tell_caller();
   } else if (plan_.job.batch->repeat) {
     call_arrival(max(Seconds(0), plan_.job.batch->repeat->every - took));
   }

@@ -55,9 +55,9 @@ struct TaskOutcome {
 
 class TaskProcess : public Process, public sim::EventHandler {
  public:
-  TaskProcess(World& world, const design::Workload& workload, std::size_t fleet,
-              std::size_t number);
-  ~TaskProcess() override { world_.kernel().forget(*this); }
+  TaskProcess(World& world, ProcessIndex index, std::size_t fleet,
+              const design::Workload& workload);
+  ~TaskProcess() override { kernel_.forget(*this); }
   TaskProcess(const TaskProcess&) = delete;
   TaskProcess& operator=(const TaskProcess&) = delete;
 
@@ -66,7 +66,8 @@ class TaskProcess : public Process, public sim::EventHandler {
   void close() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, cluster::StopCause cause) override;
-  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  Seconds struck(std::uint32_t part, std::optional<HostIndex> host,
+                 const failure::FaultCause& cause) override;
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  protected:
@@ -84,9 +85,8 @@ class TaskProcess : public Process, public sim::EventHandler {
   // An element is gone; false: before its end.
   virtual void on_done(bool /*has_ended*/) {}
   void call_arrival(Seconds wait);
-  std::size_t number() const { return number_; }
 
-  World& world_;
+  sim::Kernel& kernel_;
   TaskOutcome outcome_;
 
  private:
@@ -111,8 +111,8 @@ class TaskProcess : public Process, public sim::EventHandler {
   void time_out(std::uint32_t part);
 
   const design::Workload& workload_;
-  std::size_t fleet_;
-  std::size_t number_;
+  FleetState& fleet_;
+  SlotBook& slots_;
   Seconds detect_;
   Seconds most_;  // that a job may run
   HostUse runs_;
@@ -123,7 +123,7 @@ class TaskProcess : public Process, public sim::EventHandler {
 
 class StreamProcess final : public TaskProcess {
  public:
-  StreamProcess(World& world, const StreamPlan& plan, std::size_t number);
+  StreamProcess(World& world, ProcessIndex index, const StreamPlan& plan);
   void begin() override;
 
  private:
@@ -138,7 +138,7 @@ class StreamProcess final : public TaskProcess {
 
 class BatchProcess final : public TaskProcess {
  public:
-  BatchProcess(World& world, const BatchPlan& plan, std::size_t number);
+  BatchProcess(World& world, ProcessIndex index, const BatchPlan& plan);
   void begin() override;
   void call() override { call_arrival(Seconds(0)); }
 
@@ -151,14 +151,5 @@ class BatchProcess final : public TaskProcess {
   int left_ = 0;
   bool is_whole_ = true;  // no element was ended before its time
 };
-
-inline std::unique_ptr<TaskProcess> make_process(World& world, const StreamPlan& plan,
-                                                 std::size_t number) {
-  return std::make_unique<StreamProcess>(world, plan, number);
-}
-inline std::unique_ptr<TaskProcess> make_process(World& world, const BatchPlan& plan,
-                                                 std::size_t number) {
-  return std::make_unique<BatchProcess>(world, plan, number);
-}
 
 }  // namespace orrery::twin

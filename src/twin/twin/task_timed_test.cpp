@@ -36,7 +36,7 @@ struct TimedStream : TimedWorld {
                                          .gpus = gpus,
                                          .nodes = nodes});
   }
-  const TaskOutcome& outcome() const { return world->streams().front()->outcome(); }
+  const TaskOutcome& outcome() const { return processes->streams().front()->outcome(); }
 };
 
 using Numbers = std::vector<double>;
@@ -61,8 +61,8 @@ TEST(TaskTimed, jobs_wait_run_and_end) {
   // Eight slots are free while sixteen are wanted, then eleven; one waits while none is free.
   expect_booked(t, {{Cause::productive, slots}, {Cause::stranded, 8 * 40 + 11 * 40}});
   // A slot at 0.52 of the rise draws 520 W more, and 1000 W at the highest.
-  EXPECT_NEAR(world.site(0).energy.base(), 4000.0 * 300 + 520 * slots, 1e-3);
-  EXPECT_NEAR(world.site(0).highest.base(), 4000 + 16000, 1e-6);
+  EXPECT_NEAR(world.meters().site(0).energy.base(), 4000.0 * 300 + 520 * slots, 1e-3);
+  EXPECT_NEAR(world.meters().site(0).highest.base(), 4000 + 16000, 1e-6);
   EXPECT_NEAR(t.level("productive_accelerators", 30), 8, 1e-9);
   EXPECT_NEAR(t.level("productive_accelerators", 80), 5, 1e-9);
   EXPECT_NEAR(t.level("idle_accelerators", 80), 11, 1e-9);
@@ -95,8 +95,9 @@ TEST(TaskTimed, a_fault_of_a_process_hits_the_job_on_its_slot) {
     TimedStream t(seconds(400));
     t.job(0, 100, 5);
     t.job(10, 50, 3);
-    t.at(30,
-         [where](World& w) { w.strike(0, 0, {.name = "dies", .scope = kTakesProcess}, where); });
+    t.at(30, [where](World& w) {
+      w.faults().strike(0, HostIndex(0), {.name = "dies", .scope = kTakesProcess}, where);
+    });
     t.run(true);
     const TaskOutcome& o = t.outcome();
     const bool is_first = where >= 0.375;
@@ -118,7 +119,7 @@ TEST(TaskTimed, a_fault_of_a_process_hits_the_job_on_its_slot) {
     const auto racks = t.world->fleet(0).racks().until(sim::SimTime::from(seconds(400)));
     EXPECT_NEAR((racks[0].energy + racks[1].energy).base(),
                 520 * (650 + o.lost_slot_s) + 570 * slots * 60, 1e-3);
-    EXPECT_NEAR(t.world->site(0).energy.base(),
+    EXPECT_NEAR(t.world->meters().site(0).energy.base(),
                 4000.0 * 400 + 520 * (650 + o.lost_slot_s) + 570 * slots * 60, 1e-3);
   }
 }
@@ -337,7 +338,7 @@ struct TimedBatch : TimedWorld {
     p.job.bound = seconds(bound);
     run();
   }
-  const TaskOutcome& outcome() const { return world->batches().front()->outcome(); }
+  const TaskOutcome& outcome() const { return processes->batches().front()->outcome(); }
 };
 
 // Two elements at once and then the third: 200 s.
@@ -368,7 +369,7 @@ TEST(TaskTimed, a_batch_without_all_its_elements_has_not_ended) {
   p.element = seconds(100);
   p.job.bound = seconds(179);
   t.run();
-  const TaskOutcome& o = t.world->batches().front()->outcome();
+  const TaskOutcome& o = t.processes->batches().front()->outcome();
   EXPECT_EQ(o.runs_finished, 0U);
   EXPECT_TRUE(o.run_times_s.empty());
   // Twice 90 s, then 320 s until the next; of which two were ended by 590.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/jobs/build_machine.h"
+#include "twin/twin/process_set.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/world.h"
 
@@ -41,7 +42,7 @@ class TimedWorld : public sim::EventHandler {
     calls_.emplace_back(second, std::move(what));
   }
   void strike(double second, int host, const failure::FaultCause& cause) {
-    at(second, [host, cause](World& w) { w.strike(0, host, cause, 0); });
+    at(second, [host, cause](World& w) { w.faults().strike(0, host_at(host), cause, 0); });
   }
   // With bins of a second where it is recorded and nothing else is said.
   World& run(bool is_recorded = false, int bins = 0) {
@@ -49,6 +50,7 @@ class TimedWorld : public sim::EventHandler {
     if (bins == 0) bins = static_cast<int>(scenario.horizon.base());
     if (is_recorded) recorder = std::make_unique<Recorder>(end, bins);
     world = std::make_unique<World>(scenario, 5, true, recorder.get());
+    processes = std::make_unique<ProcessSet>(*world, scenario);
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       world->kernel().schedule(sim::SimTime::from(Seconds(calls_[c].first)),
                                sim::EventRank::control, *this, 0, c);
@@ -70,13 +72,15 @@ class TimedWorld : public sim::EventHandler {
     return -1;
   }
   double booked_s(Cause cause, std::size_t fleet = 0) const {
-    return static_cast<double>(world->fleet(fleet).gpus.booked()[twin::at(cause)]) / 1e9;
+    return static_cast<double>(world->fleet(fleet).slots().ledger().booked()[twin::at(cause)]) /
+           1e9;
   }
 
   machine::Machine machine;
   Scenario scenario;
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<World> world;
+  std::unique_ptr<ProcessSet> processes;
   Series series;
 
  private:
@@ -137,14 +141,14 @@ struct TimedTrain : TimedWorld {
   }
   jobs::TrainJob& job() { return scenario.trains.front(); }
   jobs::SavePlan& save() { return *job().checkpoint; }
-  const JobOutcome& outcome() const { return world->trains().front()->outcome(); }
+  const JobOutcome& outcome() const { return processes->trains().front()->outcome(); }
   cluster::JobIndex running() const { return world->fleet(0).queue().running_jobs().front().job; }
   // The nth of the hosts that it has then.
-  int host_of_run(std::size_t nth) const {
-    return world->fleet(0).queue().job(running()).shares[nth].node;
+  HostIndex host_of_run(std::size_t nth) const {
+    return host_at(world->fleet(0).queue().job(running()).shares[nth].node);
   }
   void strike_run(double second, const failure::FaultCause& cause, std::size_t nth = 0) {
-    at(second, [this, nth, cause](World& w) { w.strike(0, host_of_run(nth), cause, 0); });
+    at(second, [this, nth, cause](World& w) { w.faults().strike(0, host_of_run(nth), cause, 0); });
   }
 
   machine::Tier local;

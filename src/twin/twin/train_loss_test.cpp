@@ -57,8 +57,8 @@ void expect_loss(const LossCase& c) {
   EXPECT_EQ(o.saves, static_cast<std::uint64_t>(c.saves / 7));
   EXPECT_EQ(o.runs_started, 1U);
   EXPECT_EQ(o.runs_finished + o.preemptions + o.holds + o.shrinks + o.grows, 0U);
-  EXPECT_EQ(t.world->faults(), 1U);
-  EXPECT_EQ(t.world->faults_told(), 1U);
+  EXPECT_EQ(t.world->faults().faults(), 1U);
+  EXPECT_EQ(t.world->faults().faults_told(), 1U);
 }
 
 // Copies can be read on their host 9 s after the save and outlive it after 20 s: two cycles end
@@ -190,18 +190,18 @@ TEST(TrainLoss, a_run_that_is_put_back_in_its_start_starts_anew) {
 // 472 s of work after 500 s of steps, 400 of them saved and 200 from before the host went wrong.
 TEST(TrainLoss, a_silent_fault_takes_back_what_was_saved_after_it) {
   TimedTrain t(seconds(800));
-  int bad = -1, good = -1;
+  HostIndex bad, good;
   t.at(20, [&](World& w) {
     good = t.host_of_run(5);
-    w.corrupt(0, good);  // the run does not step yet
+    w.faults().corrupt(0, good);  // the run does not step yet
   });
   t.at(295, [&](World& w) {
     bad = t.host_of_run(4);
-    w.corrupt(0, bad);
+    w.faults().corrupt(0, bad);
   });
-  t.at(545, [&](World& w) { w.strike(0, bad, fault_of(kTakesProcess), 0); });
+  t.at(545, [&](World& w) { w.faults().strike(0, bad, fault_of(kTakesProcess), 0); });
   // 545 + 11 + 65 + 45 + 13 = 679; then an ordinary crash.
-  t.at(749, [&](World& w) { w.strike(0, good, fault_of(kTakesProcess), 0); });
+  t.at(749, [&](World& w) { w.faults().strike(0, good, fault_of(kTakesProcess), 0); });
   t.run();
   expect_seconds(t.outcome(), {{Cause::start, 90},
                                {Cause::productive, 200},
@@ -224,13 +224,13 @@ TEST(TrainLoss, what_was_spoilt_is_taken_back_while_the_run_is_down) {
     SCOPED_TRACE(c.silent);
     const double restore = c.sound > 0 ? 13 : 0;
     TimedTrain t(seconds(545 + 12 + 65 + 45 + restore + 30));
-    int bad = -1;
+    HostIndex bad;
     t.at(45 + c.silent, [&](World& w) {
       bad = t.host_of_run(4);
-      w.corrupt(0, bad);
+      w.faults().corrupt(0, bad);
     });
     t.strike_run(545, fault_of(kTakesProcess));
-    t.at(546, [&](World& w) { w.strike(0, bad, fault_of(kTakesHost), 0); });
+    t.at(546, [&](World& w) { w.faults().strike(0, bad, fault_of(kTakesHost), 0); });
     t.run();
     expect_seconds(t.outcome(), {{Cause::start, 90},
                                  {Cause::productive, c.sound + 30},

@@ -56,9 +56,9 @@ TEST(TrainPace, a_run_draws_by_its_phases_and_is_in_the_series) {
   SlowRun t;
   const World& world = t.run(true);
   EXPECT_NEAR(t.outcome().host_draw.base(), 2000 + kRise, 1e-9 * kRise);
-  EXPECT_NEAR(world.site(0).energy.base(), 2000.0 * 10 * 500 + kRise * 8 * 350, 1);
-  EXPECT_NEAR(world.site(0).highest.base(), 2 * 2000 + 8 * 10000, 1e-6);
-  EXPECT_TRUE(world.site(0).by_hour.empty());
+  EXPECT_NEAR(world.meters().site(0).energy.base(), 2000.0 * 10 * 500 + kRise * 8 * 350, 1);
+  EXPECT_NEAR(world.meters().site(0).highest.base(), 2 * 2000 + 8 * 10000, 1e-6);
+  EXPECT_TRUE(world.meters().site(0).by_hour.empty());
   const struct {
     std::size_t second;
     double productive, stall, checkpoint, restart, idle, watts;
@@ -177,7 +177,7 @@ TEST(TrainPace, what_sets_it_back_moves_its_end) {
   TimedTrain t(seconds(400));
   t.job().raw_time = seconds(200);
   const auto set_back = [&t](double second, Cause cause, Seconds span, double share) {
-    t.at(second, [=](World& w) { w.process(0).set_back(cause, span, share); });
+    t.at(second, [=](World& w) { w.process(ProcessIndex(0)).set_back(cause, span, share); });
   };
   set_back(20, Cause::paused, seconds(300), 1);  // it starts, and has nothing to lose
   set_back(100, Cause::paused, seconds(10), 0.5);
@@ -205,9 +205,11 @@ TEST(TrainPace, a_nic_that_pauses_the_network_holds_those_it_reaches) {
     storm = {.reach = 1, .left = 0.25};
     if (has_watchdog) storm.watchdog = seconds(8);
     RandomStream random(1, "storm");
-    t.at(20, [&](World& w) { w.pause_network(0, 9, random); });  // it does not step yet
-    t.at(100, [&](World& w) { w.pause_network(0, t.host_of_run(3), random); });
-    t.at(120, [&](World& w) { w.pause_network(0, 9, random); });
+    t.at(20, [&](World& w) {
+      w.faults().pause_network(0, HostIndex(9), random);
+    });  // it does not step yet
+    t.at(100, [&](World& w) { w.faults().pause_network(0, t.host_of_run(3), random); });
+    t.at(120, [&](World& w) { w.faults().pause_network(0, HostIndex(9), random); });
     t.run();
     if (has_watchdog) {
       // 455 s from the start on, 6 of them lost: four cycles and 21 s.
@@ -223,8 +225,8 @@ TEST(TrainPace, a_nic_that_pauses_the_network_holds_those_it_reaches) {
                                    {Cause::productive, 80}});
     }
     EXPECT_EQ(t.outcome().interruptions, has_watchdog ? 0U : 1U);
-    EXPECT_EQ(t.world->faults_told(), has_watchdog ? 0U : 1U);
-    EXPECT_EQ(t.world->faults(), 0U);
+    EXPECT_EQ(t.world->faults().faults_told(), has_watchdog ? 0U : 1U);
+    EXPECT_EQ(t.world->faults().faults(), 0U);
   }
 }
 
@@ -232,7 +234,7 @@ TEST(TrainPace, a_storm_that_reaches_nobody_stops_nobody) {
   TimedTrain t(seconds(500));
   t.scenario.fleets[0].storm = {.reach = 1e-15, .left = 0, .watchdog = seconds(8)};
   RandomStream random(1, "storm");
-  t.at(120, [&](World& w) { w.pause_network(0, 9, random); });
+  t.at(120, [&](World& w) { w.faults().pause_network(0, HostIndex(9), random); });
   t.run();
   EXPECT_EQ(t.outcome().time_ns[at(Cause::paused)], 0);
 }

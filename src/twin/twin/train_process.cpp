@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "model/figures/assumptions.h"
 #include "twin/twin/site_lives.h"
+#include "twin/twin/world.h"
 
 namespace orrery::twin {
 namespace {
@@ -22,69 +23,73 @@ std::int64_t part_of(std::int64_t span, double share) {
 
 }  // namespace
 
-TrainProcess::TrainProcess(World& world, const jobs::TrainJob& job, std::size_t number)
-    : world_(world), job_(job), number_(number) {
+TrainProcess::TrainProcess(World& world, ProcessIndex index, const jobs::TrainJob& job, int run)
+    : Process(index, job.feasible() ? world.spec().machine->index_of(*job.fleet) : 0),
+      job_(job),
+      run_(run),
+      spec_(world.spec()),
+      kernel_(world.kernel()),
+      fleet_(world.fleet(fleet_number())),
+      slots_(fleet_.slots()),
+      faults_(world.faults()),
+      recorder_(world.recorder()),
+      site_lives_(world.site_lives()) {
   if (!job.feasible()) return;
-  const machine::Machine& m = *world.scenario().machine;
-  fleet_ = m.index_of(*job.fleet);
-  slots_ = job.accelerators > 0
-               ? job.accelerators
-               : std::int64_t{job.hosts} * world.fleet(fleet_).part().slots_per_host;
-  held_ = stepped_with_ = slots_;
+  whole_ = job.accelerators > 0 ? job.accelerators
+                                : std::int64_t{job.hosts} * fleet_.part().slots_per_host;
+  held_ = stepped_with_ = whole_;
   goal_ns_ = ns_of(job.raw_time);
 }
 
 void TrainProcess::begin() {
-  if (job_.feasible() && !world_.is_called(number_)) call();
+  if (job_.feasible() && !is_called()) call();
 }
 
 void TrainProcess::after(Seconds wait, Kind kind) {
-  sim::Kernel& kernel = world_.kernel();
-  kernel.cancel(timer_);
-  timer_ = kernel.schedule(kernel.now().after(wait), sim::EventRank::start, *this, kind);
+  kernel_.cancel(timer_);
+  timer_ = kernel_.schedule(kernel_.now().after(wait), sim::EventRank::start, *this, kind);
 }
 
 HostUse TrainProcess::use() const {
   if (phase_ == Phase::steps) return {cause_, steps_draw_, steps_highest_};
-  return world_.resting(fleet_, cause_);
+  return resting(fleet_.part(), cause_);
 }
 
 // All its hosts go over to another cause; the time in the last one is booked to the run.
 void TrainProcess::enter(Phase phase, Cause cause) {
-  sim::Kernel& kernel = world_.kernel();
   const HostUse before = use();
   if (phase_ != Phase::away) {
-    const std::int64_t span = (kernel.now() - since_).ns();
+    const std::int64_t span = (kernel_.now() - since_).ns();
     outcome_.time_ns[at(cause_)] += span;
     outcome_.span_ns += span;
-    kernel.trace(sim::TraceKind::end, job_.label, word_of(cause_));
+    kernel_.trace(sim::TraceKind::end, job_.label, word_of(cause_));
   }
   if (phase_ == Phase::steps) {
-    world_.mark_steps(level_, -1);
-    kernel.cancel(grow_timer_);
+    recorder_.mark_steps(level_, -1);
+    kernel_.cancel(grow_timer_);
     grows_soon_ = false;
   }
   phase_ = phase;
   cause_ = cause;
-  since_ = kernel.now();
+  since_ = kernel_.now();
   if (is_placed_) {
-    world_.shift(fleet_, held_, before, use());
+    slots_.shift(held_, before, use());
     tell_draw();
   }
-  if (phase_ == Phase::steps) world_.mark_steps(level_, 1);
-  if (phase_ != Phase::away) kernel.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
+  if (phase_ == Phase::steps) recorder_.mark_steps(level_, 1);
+  if (phase_ != Phase::away) kernel_.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
 }
 
 void TrainProcess::tell_draw() {
   const HostUse now = use();
-  world_.fleet(fleet_).note_draw(job_index_, now.draw, now.highest);
+  fleet_.note_draw(job_index_, now.draw, now.highest);
 }
 
 void TrainProcess::begin_run() {
   work_ns_ = 0;
   has_copy_ = false;
   sound_work_.clear();
-  run_began_ = world_.kernel().now();
+  run_began_ = kernel_.now();
   ++outcome_.runs_started;
   ask_for_hosts();
 }
@@ -92,42 +97,40 @@ void TrainProcess::begin_run() {
 // Whole hosts where it fills them, so that a gang is all or nothing.
 void TrainProcess::ask_for_hosts() {
   enter(Phase::waits_for_hosts, Cause::no_host);
-  FleetState& fleet = world_.fleet(fleet_);
-  const int per_host = fleet.part().slots_per_host;
-  held_ = slots_;
+  const int per_host = fleet_.part().slots_per_host;
+  held_ = whole_;
   if (job_.elastic && has_lost_hosts_) {
     held_ = std::int64_t{units_to_ask()} * job_.elastic->unit_hosts * per_host;
   }
-  world_.claim(fleet_, number_, held_, cause_);
-  cluster::JobRequest request = fleet.request_for(number_, *job_.workload, 0);
+  slots_.claim(index(), held_, cause_);
+  cluster::JobRequest request = fleet_.request_for(index(), *job_.workload, 0);
   request.ask = {.gpus = static_cast<int>(held_), .per_node = held_ % per_host == 0 ? per_host : 0};
   request.limit = sim::SimTime::from(
       job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
   request.stays = true;
-  request.tag = tag_of(number_, 0);
-  const auto index = fleet.queue().submit(request);
-  job_index_ = index.value_or(cluster::kNoJob);
-  if (index) return;
+  request.tag = tag_of(0);
+  const auto queued = fleet_.queue().submit(request);
+  job_index_ = queued.value_or(cluster::kNoJob);
+  if (queued) return;
   outcome_.never_fits = true;
-  world_.claim(fleet_, number_, 0, cause_);
+  slots_.claim(index(), 0, cause_);
 }
 
 void TrainProcess::placed(std::uint32_t, std::span<const cluster::NodeShare> where) {
   note_hosts(where);
-  world_.claim(fleet_, number_, 0, cause_);
-  world_.take(fleet_, held_, use());
+  slots_.claim(index(), 0, cause_);
+  slots_.take(held_, use());
   is_placed_ = true;
   tell_draw();
   restart_in_place();
 }
 
 void TrainProcess::note_hosts(std::span<const cluster::NodeShare> where) {
-  const std::vector<bool>& slow = world_.fleet(fleet_).slow;
   hosts_.clear();
   slow_hosts_ = 0;
   for (const cluster::NodeShare& share : where) {
-    hosts_.push_back(share.node);
-    if (slow[static_cast<std::size_t>(share.node)]) ++slow_hosts_;
+    hosts_.push_back(host_at(share.node));
+    if (fleet_.is_slow(hosts_.back())) ++slow_hosts_;
   }
 }
 
@@ -137,8 +140,8 @@ void TrainProcess::restart_in_place() {
 }
 
 void TrainProcess::let_go() {
-  world_.call_for_room(fleet_, number_, false);
-  world_.give(fleet_, held_, use());
+  slots_.call_for_room(*this, false);
+  slots_.give(held_, use());
   is_placed_ = false;
   hosts_.clear();
   slow_hosts_ = 0;
@@ -147,16 +150,16 @@ void TrainProcess::let_go() {
 // A lost host was seen, or somebody of a higher priority came: the scheduler ends the run and
 // readies another.
 void TrainProcess::evicted(std::uint32_t, cluster::StopCause cause) {
-  world_.kernel().cancel(timer_);
+  kernel_.cancel(timer_);
   // A reservation was known before: a run that saves has done so.
   const bool has_saved = cause == cluster::StopCause::reserved && job_.checkpoint;
   if (phase_ == Phase::steps) close_steps(has_saved ? kAll : kept_after(progress(), true));
   if (cause == cluster::StopCause::preempted) ++outcome_.preemptions;
   has_dead_host_ = false;
   let_go();
-  world_.fleet(fleet_).queue().cancel(job_index_);
+  fleet_.queue().cancel(job_index_);
   enter(Phase::requeues, Cause::requeue);
-  world_.claim(fleet_, number_, slots_, cause_);
+  slots_.claim(index(), whole_, cause_);
   // Attempts that fail and waits for a person as means, as the closed form has them.
   after(job_.failure.requeue * job_.failure.attempts + job_.failure.hands, kRequeued);
 }
@@ -193,16 +196,15 @@ void TrainProcess::on_detected() {
 
 void TrainProcess::on_requeued() {
   if (is_placed_) return restart_in_place();
-  if (!has_lost_hosts_ || world_.may_start(fleet_, job_.label)) return ask_for_hosts();
+  if (!has_lost_hosts_ || faults_.may_start(fleet_number(), job_.label)) return ask_for_hosts();
   ++outcome_.holds;
-  after(world_.scenario().machine->design().scheduler.recovery.operator_response.value_or(
-            kOperatorTime),
+  after(spec_.machine->design().scheduler.recovery.operator_response.value_or(kOperatorTime),
         kReleased);
 }
 
 // The slowest host sets the pace of all.
 double TrainProcess::straggler() const {
-  return slow_hosts_ > 0 ? world_.fleet(fleet_).part().straggler_slowdown : 0;
+  return slow_hosts_ > 0 ? fleet_.part().straggler_slowdown : 0;
 }
 
 failure::SaveCycle TrainProcess::cycle_of() const {
@@ -237,33 +239,32 @@ void TrainProcess::begin_steps() {
   level_[static_cast<std::size_t>(Share::stall)] = gpus * busy * (1 - cycle_.speed);
   level_[static_cast<std::size_t>(Share::checkpoint)] = gpus * saving;
   const jobs::StepPlan& step = job_.step;
-  const auto phases =
-      facility::power_phases(world_.fleet(fleet_).part().host_power,
-                             {.matrix = busy * cycle_.speed * step.matrix_share,
-                              .memory = busy * cycle_.speed * step.memory_share,
-                              .communication = busy * cycle_.speed * step.exposed_share,
-                              .checkpoint = saving});
+  const auto phases = facility::power_phases(
+      fleet_.part().host_power, {.matrix = busy * cycle_.speed * step.matrix_share,
+                                 .memory = busy * cycle_.speed * step.memory_share,
+                                 .communication = busy * cycle_.speed * step.exposed_share,
+                                 .checkpoint = saving});
   steps_draw_ = facility::mean_power(phases);
   steps_highest_ = facility::peak_power(phases);
   outcome_.host_draw = steps_draw_;
   enter(Phase::steps, Cause::productive);
   if (cycle_.interval_ns > 0) {
     const double cycle_s = static_cast<double>(cycle_.length()) / 1e9;
-    world_.kernel().trace(sim::TraceKind::value, job_.label, kSavesEvery, cycle_s);
+    kernel_.trace(sim::TraceKind::value, job_.label, kSavesEvery, cycle_s);
   }
-  if (has_lost_hosts_ || !is_down_) world_.job_runs(fleet_, job_.label);
+  if (has_lost_hosts_ || !is_down_) faults_.job_runs(fleet_number(), job_.label);
   has_lost_hosts_ = false;
   if (is_down_) {
     is_down_ = false;
-    outcome_.outage_ns += (world_.kernel().now() - struck_).ns();
+    outcome_.outage_ns += (kernel_.now() - struck_).ns();
     ++outcome_.outages;
   }
   await_end();
-  if (const double lost = world_.site_lives().lost_to_heat(fleet_); lost > 0) {
+  if (const double lost = site_lives_.lost_to_heat(fleet_number()); lost > 0) {
     set_back(Cause::heat, kStays, lost);
   }
-  if (held_ < slots_) {
-    world_.call_for_room(fleet_, number_, true);
+  if (held_ < whole_) {
+    slots_.call_for_room(*this, true);
     room_came();
   }
 }
@@ -271,36 +272,35 @@ void TrainProcess::begin_steps() {
 // Where its end lies within the run.
 void TrainProcess::await_end() {
   if (goal_ns_ <= 0) return;
-  sim::Kernel& kernel = world_.kernel();
   const std::int64_t wall = wall_for(cycle_, unscaled(goal_ns_ - work_ns_));
   const auto then = sim::SimTime::nanoseconds(
-      setbacks_.time_after(kernel.now().ns(), std::max<std::int64_t>(0, wall - stepped_ns())));
-  if (then > sim::SimTime::from(world_.scenario().horizon)) return;
-  timer_ = kernel.schedule(then, sim::EventRank::finish, *this, kFinished);
+      setbacks_.time_after(kernel_.now().ns(), std::max<std::int64_t>(0, wall - stepped_ns())));
+  if (then > sim::SimTime::from(spec_.horizon)) return;
+  timer_ = kernel_.schedule(then, sim::EventRank::finish, *this, kFinished);
 }
 
 std::int64_t TrainProcess::stepped_ns() const {
-  const sim::SimTime now = world_.kernel().now();
+  const sim::SimTime now = kernel_.now();
   return std::max<std::int64_t>(0, (now - since_).ns() - setbacks_.lost_ns(now.ns()));
 }
 
 failure::Progress TrainProcess::progress() const { return progress_after(cycle_, stepped_ns()); }
 
-std::size_t TrainProcess::hosts_beside(std::size_t fleet, int host) const {
+std::size_t TrainProcess::hosts_beside(std::size_t fleet, HostIndex host) const {
   if (phase_ != Phase::steps) return 0;
-  const bool is_its = fleet == fleet_ && std::ranges::find(hosts_, host) != hosts_.end();
+  const bool is_its = fleet == fleet_number() && std::ranges::find(hosts_, host) != hosts_.end();
   return is_its ? 0 : hosts_.size();
 }
 
 void TrainProcess::set_back(Cause cause, Seconds span, double share) {
   if (phase_ != Phase::steps) return;
-  const sim::SimTime now = world_.kernel().now();
+  const sim::SimTime now = kernel_.now();
   setbacks_.end(static_cast<int>(at(cause)), now.ns());
   setbacks_.add({.from_ns = now.ns(),
                  .to_ns = now.after(span).ns(),
                  .share = share,
                  .cause = static_cast<int>(at(cause))});
-  world_.kernel().cancel(timer_);
+  kernel_.cancel(timer_);
   await_end();
 }
 
@@ -334,11 +334,11 @@ void TrainProcess::book_steps(const failure::Progress& p, std::int64_t lost) {
   const auto book = [&](Cause to, std::int64_t span) {
     outcome_.time_ns[at(Cause::productive)] -= span;
     outcome_.time_ns[at(to)] += span;
-    world_.fleet(fleet_).gpus.correct(Cause::productive, to, GpuTime{span} * held_);
+    slots_.correct(Cause::productive, to, GpuTime{span} * held_);
   };
-  std::int64_t lost_time = (world_.kernel().now() - since_).ns() - stepped_ns();
+  std::int64_t lost_time = (kernel_.now() - since_).ns() - stepped_ns();
   for (const failure::Setback& s : setbacks_.all()) {
-    const std::int64_t own = std::min(lost_time, s.lost_ns(world_.kernel().now().ns()));
+    const std::int64_t own = std::min(lost_time, s.lost_ns(kernel_.now().ns()));
     book(static_cast<Cause>(s.cause), own);
     lost_time -= own;
   }
@@ -357,14 +357,14 @@ void TrainProcess::book_steps(const failure::Progress& p, std::int64_t lost) {
 void TrainProcess::book_lost(std::int64_t lost) {
   outcome_.time_ns[at(Cause::productive)] -= lost;
   outcome_.time_ns[at(Cause::lost)] += lost;
-  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, GpuTime{lost} * slots_);
+  slots_.correct(Cause::productive, Cause::lost, GpuTime{lost} * whole_);
 }
 
 void TrainProcess::close_steps(std::int64_t kept_work) {
   const failure::Progress p = progress();
   const std::int64_t done = work_ns_ + scaled(p.work_ns);
   if (kept_work == kAll) kept_work = done;
-  world_.fleet(fleet_).gpus.settle(world_.kernel().now());
+  slots_.settle(kernel_.now());
   book_steps(p, done - kept_work);
   outcome_.saves += static_cast<std::uint64_t>(p.saves);
   outcome_.units += static_cast<double>(kept_work - work_ns_) / 1e9 * job_.raw_rate();
@@ -372,12 +372,12 @@ void TrainProcess::close_steps(std::int64_t kept_work) {
   has_copy_ = kept_work > 0;
 }
 
-void TrainProcess::corrupted(std::uint32_t, int host) {
+void TrainProcess::corrupted(std::uint32_t, HostIndex host) {
   if (phase_ != Phase::steps) return;
   sound_work_[host] = kept_after(progress(), true);
 }
 
-std::int64_t TrainProcess::sound_work(int host) {
+std::int64_t TrainProcess::sound_work(HostIndex host) {
   const auto found = sound_work_.find(host);
   if (found == sound_work_.end()) return std::numeric_limits<std::int64_t>::max();
   const std::int64_t sound = found->second;
@@ -394,19 +394,19 @@ void TrainProcess::roll_back(std::int64_t sound) {
   has_copy_ = sound > 0;
 }
 
-Seconds TrainProcess::struck(std::uint32_t, int host, const failure::FaultCause& cause) {
+Seconds TrainProcess::struck(std::uint32_t, std::optional<HostIndex> host,
+                             const failure::FaultCause& cause) {
   ++outcome_.interruptions;
-  sim::Kernel& kernel = world_.kernel();
-  const std::int64_t sound = sound_work(host);
+  const std::int64_t sound = host ? sound_work(*host) : std::numeric_limits<std::int64_t>::max();
   if (phase_ == Phase::steps) {
     close_steps(std::min(kept_after(cause), sound));
   } else {
     roll_back(sound);
   }
-  if (!is_down_) struck_ = kernel.now();
+  if (!is_down_) struck_ = kernel_.now();
   is_down_ = true;
   enter(Phase::detects, Cause::detect);
-  kernel.cancel(timer_);
+  kernel_.cancel(timer_);
   const Seconds seen =
       cause.sight == failure::FaultSight::timeout ? job_.failure.hang : job_.failure.noticed;
   if (cause.scope == failure::FaultScope::host) has_lost_hosts_ = has_dead_host_ = true;
@@ -416,12 +416,12 @@ Seconds TrainProcess::struck(std::uint32_t, int host, const failure::FaultCause&
 }
 
 std::int64_t TrainProcess::scaled(std::int64_t work) const {
-  return held_ == slots_ ? work : static_cast<std::int64_t>(GpuTime{work} * held_ / slots_);
+  return held_ == whole_ ? work : static_cast<std::int64_t>(GpuTime{work} * held_ / whole_);
 }
 
 std::int64_t TrainProcess::unscaled(std::int64_t work) const {
-  return held_ == slots_ ? work
-                         : static_cast<std::int64_t>((GpuTime{work} * slots_ + held_ - 1) / held_);
+  return held_ == whole_ ? work
+                         : static_cast<std::int64_t>((GpuTime{work} * whole_ + held_ - 1) / held_);
 }
 
 int TrainProcess::units_held() const {
@@ -429,8 +429,7 @@ int TrainProcess::units_held() const {
 }
 
 int TrainProcess::hosts_at_hand() const {
-  const FleetState& fleet = world_.fleet(fleet_);
-  return fleet.queue().pool().nodes_with(fleet.part().slots_per_host, nullptr);
+  return fleet_.queue().pool().nodes_with(fleet_.part().slots_per_host, nullptr);
 }
 
 // As many as are there, and no fewer than it goes on with.
@@ -440,29 +439,28 @@ int TrainProcess::units_to_ask() const {
 }
 
 // A host in its stead, or those that are left; with too few the whole run goes back into the queue.
-std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, int host) {
-  FleetState& fleet = world_.fleet(fleet_);
+std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, HostIndex host) {
   if (!job_.elastic || !is_placed_) return {};
   const jobs::ElasticPlan& e = *job_.elastic;
   const int left = static_cast<int>(hosts_.size()) - 1;
-  const int in_reserve = fleet.first_in_reserve() >= 0 ? 1 : 0;
+  const int in_reserve = fleet_.first_in_reserve() ? 1 : 0;
   const bool is_replaced = hosts_at_hand() + in_reserve >= e.units * e.unit_hosts - left;
   const int units = left / e.unit_hosts;
   if (is_replaced || units < e.least) return {};
   if (phase_ == Phase::steps) close_steps(kept_after(progress(), true));
-  std::vector<cluster::NodeShare> kept = fleet.queue().job(job_index_).shares;
-  std::erase_if(kept, [host](const cluster::NodeShare& s) { return s.node == host; });
+  std::vector<cluster::NodeShare> kept = fleet_.queue().job(job_index_).shares;
+  std::erase_if(kept, [host](const cluster::NodeShare& s) { return host_at(s.node) == host; });
   kept.resize(static_cast<std::size_t>(units) * static_cast<std::size_t>(e.unit_hosts));
   restart_in_place();
-  const std::int64_t held = std::int64_t{units} * e.unit_hosts * fleet.part().slots_per_host;
-  world_.give(fleet_, held_ - held, use());
+  const std::int64_t held = std::int64_t{units} * e.unit_hosts * fleet_.part().slots_per_host;
+  slots_.give(held_ - held, use());
   held_ = held;
   note_hosts(kept);
   // Another may be dead and not seen yet: nothing starts with it.
-  has_dead_host_ =
-      std::ranges::any_of(hosts_, [&](int h) { return fleet.state(h) == HostState::struck; });
+  has_dead_host_ = std::ranges::any_of(
+      hosts_, [&](HostIndex h) { return fleet_.state(h) == HostState::struck; });
   if (has_dead_host_) {
-    world_.kernel().cancel(timer_);
+    kernel_.cancel(timer_);
     enter(Phase::detects, Cause::detect);
   }
   return kept;
@@ -471,26 +469,24 @@ std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, int host)
 // Behind the next save, so that nothing is lost; whoever waits has been asked by then.
 void TrainProcess::room_came() {
   if (phase_ != Phase::steps || grows_soon_ || cycle_.interval_ns <= 0) return;
-  sim::Kernel& kernel = world_.kernel();
   const std::int64_t elapsed = stepped_ns();
   const std::int64_t left = cycle_.length() - elapsed % cycle_.length();
   grows_soon_ = true;
   grow_timer_ =
-      kernel.schedule(sim::SimTime::nanoseconds(setbacks_.time_after(kernel.now().ns(), left)),
-                      sim::EventRank::start, *this, kGrow);
+      kernel_.schedule(sim::SimTime::nanoseconds(setbacks_.time_after(kernel_.now().ns(), left)),
+                       sim::EventRank::start, *this, kGrow);
 }
 
 void TrainProcess::grow() {
   grows_soon_ = false;
-  FleetState& fleet = world_.fleet(fleet_);
-  cluster::Queue& queue = fleet.queue();
+  cluster::Queue& queue = fleet_.queue();
   const auto waiting = queue.waiting_jobs();
   const int tier = queue.job(job_index_).tier;
   const jobs::ElasticPlan& e = *job_.elastic;
   if (hosts_at_hand() < e.unit_hosts) return;
   // They may be served from elsewhere: it looks again behind the next save.
   if (!waiting.empty() && queue.job(waiting.front()).tier >= tier) return room_came();
-  const int per_host = fleet.part().slots_per_host;
+  const int per_host = fleet_.part().slots_per_host;
   const int more = std::min(hosts_at_hand() / e.unit_hosts, e.units - units_held());
   const std::int64_t slots = std::int64_t{more} * e.unit_hosts * per_host;
   std::vector<cluster::NodeShare> where;
@@ -499,32 +495,32 @@ void TrainProcess::grow() {
   }
   close_steps(kAll);
   restart_in_place();
-  world_.take(fleet_, slots, use());
+  slots_.take(slots, use());
   held_ += slots;
   note_hosts(queue.job(job_index_).shares);
-  fleet.note_placed(job_index_, tag_of(number_, 0), where);
-  if (held_ == slots_) world_.call_for_room(fleet_, number_, false);
+  fleet_.note_placed(job_index_, {index(), 0}, where);
+  if (held_ == whole_) slots_.call_for_room(*this, false);
 }
 
 void TrainProcess::finish() {
   close_steps(kAll);
-  const std::int64_t took = (world_.kernel().now() - run_began_).ns();
+  const std::int64_t took = (kernel_.now() - run_began_).ns();
   if (outcome_.runs_finished++ == 0) {
     outcome_.finished_ns = took;
     learnt_from_ = run_began_;
   }
-  outcome_.age_ns = std::max(outcome_.age_ns, (world_.kernel().now() - learnt_from_).ns());
+  outcome_.age_ns = std::max(outcome_.age_ns, (kernel_.now() - learnt_from_).ns());
   learnt_from_ = run_began_;
   const auto& repeat = job_.train->repeat;
   if (repeat && took > ns_of(repeat->window.value_or(repeat->every))) ++outcome_.windows_missed;
   enter(Phase::waits_for_hosts, Cause::no_host);
   let_go();
   enter(Phase::away, Cause::idle);
-  world_.leave(fleet_, job_index_);
-  world_.job_ends(fleet_, job_.label);
-  const Seconds took_s = world_.kernel().now().seconds() - run_began_.seconds();
-  if (world_.is_called(number_)) {
-    world_.run_ended(number_);
+  fleet_.leave(job_index_);
+  faults_.job_ends(fleet_number(), job_.label);
+  const Seconds took_s = kernel_.now().seconds() - run_began_.seconds();
+  if (is_called()) {
+    tell_caller();
   } else if (repeat) {
     after(max(Seconds(0), repeat->every - took_s), kSubmit);
   } else if (const int runs = job_.train->runs.value_or(1); runs > 1) {

@@ -59,27 +59,25 @@ struct JobOutcome {
 
 class TrainProcess final : public Process, public sim::EventHandler {
  public:
-  TrainProcess(World& world, const jobs::TrainJob& job, std::size_t number);
-  ~TrainProcess() override { world_.kernel().forget(*this); }
+  TrainProcess(World& world, ProcessIndex index, const jobs::TrainJob& job, int run);
+  ~TrainProcess() override { kernel_.forget(*this); }
   TrainProcess(const TrainProcess&) = delete;
   TrainProcess& operator=(const TrainProcess&) = delete;
 
   const JobOutcome& outcome() const { return outcome_; }
-  std::size_t number() const { return number_; }
-  std::size_t fleet() const { return fleet_; }
-  bool is_feasible() const { return job_.feasible(); }
-  // Hosts that it steps on, none where `host` of a fleet is one of them.
-  std::size_t hosts_beside(std::size_t fleet, int host) const;
 
   void begin() override;
   void close() override;
   void call() override { after(Seconds(0), kSubmit); }
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, cluster::StopCause cause) override;
-  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  Seconds struck(std::uint32_t part, std::optional<HostIndex> host,
+                 const failure::FaultCause& cause) override;
   void set_back(Cause cause, Seconds span, double share) override;
-  void corrupted(std::uint32_t part, int host) override;
-  std::vector<cluster::NodeShare> lost_host(std::uint32_t part, int host) override;
+  void corrupted(std::uint32_t part, HostIndex host) override;
+  std::vector<cluster::NodeShare> lost_host(std::uint32_t part, HostIndex host) override;
+  std::size_t hosts_beside(std::size_t fleet, HostIndex host) const override;
+  std::optional<int> training_run() const override { return run_; }
   void room_came() override;
   std::string known_as() const override { return job_.label; }
 
@@ -113,7 +111,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   // Likewise, of a fault that was announced: a save that began then may be safe by now.
   std::int64_t kept_after(const failure::FaultCause& cause) const;
   // Of the run's work, what was done before the host went wrong; all where it did not.
-  std::int64_t sound_work(int host);
+  std::int64_t sound_work(HostIndex host);
   // The copy that the run would start from is spoilt beyond this.
   void roll_back(std::int64_t sound);
   void finish();
@@ -137,11 +135,16 @@ class TrainProcess final : public Process, public sim::EventHandler {
   std::int64_t stepped_ns() const;  // of the stretch under way, what setbacks left of it
   void await_end();
 
-  World& world_;
   const jobs::TrainJob& job_;
-  std::size_t number_;
-  std::size_t fleet_ = 0;
-  std::int64_t slots_ = 0;  // of the whole run
+  int run_;  // its number among the training runs
+  const WorldSpec& spec_;
+  sim::Kernel& kernel_;
+  FleetState& fleet_;
+  SlotBook& slots_;
+  FaultBoard& faults_;
+  RunRecorder& recorder_;
+  const SiteLives& site_lives_;
+  std::int64_t whole_ = 0;  // slots of the whole run
   std::int64_t held_ = 0;   // that it asked for last, and holds while it is placed
   std::int64_t stepped_with_ = 0;
   std::int64_t goal_ns_ = 0;  // work of one run; 0: it has no end
@@ -156,26 +159,22 @@ class TrainProcess final : public Process, public sim::EventHandler {
   bool grows_soon_ = false;
   cluster::JobIndex job_index_ = cluster::kNoJob;
   bool is_placed_ = false;
-  std::vector<int> hosts_;
+  std::vector<HostIndex> hosts_;
   bool has_lost_hosts_ = false;  // in this outage
   bool has_dead_host_ = false;   // among those it holds, and not seen yet
   int slow_hosts_ = 0;
   std::int64_t work_ns_ = 0;  // done before the stretch under way
   bool has_copy_ = false;
   failure::SaveCycle cycle_;
-  failure::Setbacks setbacks_;              // of the stretch under way
-  std::array<double, kShares> level_{};     // of the series, while it steps
-  std::map<int, std::int64_t> sound_work_;  // of a host that went wrong unseen: work before it
+  failure::Setbacks setbacks_;           // of the stretch under way
+  std::array<double, kShares> level_{};  // of the series, while it steps
+  std::map<HostIndex, std::int64_t>
+      sound_work_;  // of a host that went wrong unseen: work before it
   sim::SimTime run_began_;
   sim::SimTime learnt_from_;  // the beginning of the run that ended last
   sim::SimTime struck_;
   bool is_down_ = false;
   JobOutcome outcome_;
 };
-
-inline std::unique_ptr<TrainProcess> make_process(World& world, const jobs::TrainJob& job,
-                                                  std::size_t number) {
-  return std::make_unique<TrainProcess>(world, job, number);
-}
 
 }  // namespace orrery::twin

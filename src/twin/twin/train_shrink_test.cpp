@@ -242,7 +242,7 @@ TEST(TrainShrink, it_does_not_grow_past_those_who_wait) {
     t.run();
     EXPECT_EQ(t.outcome().grows, priority == 0 ? 0U : 1U) << priority;
     EXPECT_EQ(t.outcome().shrinks, 1U);
-    EXPECT_EQ(t.world->streams().front()->outcome().waiting, 1U);
+    EXPECT_EQ(t.processes->streams().front()->outcome().waiting, 1U);
   }
 }
 

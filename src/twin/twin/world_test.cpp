@@ -11,6 +11,7 @@
 
 #include "model/jobs/build_machine.h"
 #include "twin/twin/host_lives.h"
+#include "twin/twin/populated_fixture.h"
 #include "twin/twin/run_fixture.h"
 #include "twin/twin/shared_lives.h"
 
@@ -149,7 +150,7 @@ void expect_all_jobs(const TaskOutcome& o) {
 void expect_whole_books(World& world, Seconds horizon) {
   EXPECT_TRUE(world.is_sound());
   for (std::size_t f = 0; f < world.fleets(); ++f) {
-    const GpuLedger& book = world.fleet(f).gpus;
+    const GpuLedger& book = world.fleet(f).slots().ledger();
     GpuTime all = 0;
     for (const GpuTime t : book.booked()) {
       EXPECT_TRUE(t >= 0);
@@ -160,41 +161,43 @@ void expect_whole_books(World& world, Seconds horizon) {
 }
 
 // What the book calls lost is what runs and jobs say that they do again.
-void expect_lost_work_is_booked(World& world) {
+void expect_lost_work_is_booked(PopulatedWorld& populated, const Scenario& scenario) {
+  World& world = populated.world;
   double booked = 0;
   for (std::size_t f = 0; f < world.fleets(); ++f) {
-    booked += static_cast<double>(world.fleet(f).gpus.booked()[at(Cause::lost)]) / 1e9;
+    booked += static_cast<double>(world.fleet(f).slots().ledger().booked()[at(Cause::lost)]) / 1e9;
   }
   double told = 0;
-  for (std::size_t t = 0; t < world.trains().size(); ++t) {
-    const std::int64_t lost = world.trains()[t]->outcome().time_ns[at(Cause::lost)];
-    told += static_cast<double>(lost) / 1e9 * world.scenario().trains[t].accelerators;
+  for (std::size_t t = 0; t < populated.processes.trains().size(); ++t) {
+    const std::int64_t lost = populated.processes.trains()[t]->outcome().time_ns[at(Cause::lost)];
+    told += static_cast<double>(lost) / 1e9 * scenario.trains[t].accelerators;
   }
-  for (const TaskProcess* p : world.batches()) told += p->outcome().lost_slot_s;
-  for (const TaskProcess* p : world.streams()) told += p->outcome().lost_slot_s;
+  for (const TaskProcess* p : populated.processes.batches()) told += p->outcome().lost_slot_s;
+  for (const TaskProcess* p : populated.processes.streams()) told += p->outcome().lost_slot_s;
   EXPECT_NEAR(booked, told, 1e-6 * std::max(1.0, told));
 }
 
-void expect_all_faults(World& world) {
+void expect_all_faults(PopulatedWorld& populated) {
+  World& world = populated.world;
   std::uint64_t hits = 0;
-  for (const TrainProcess* p : world.trains()) hits += p->outcome().interruptions;
-  for (const ServiceProcess* p : world.services()) hits += p->outcome().faults;
-  for (const TaskProcess* p : world.batches()) hits += p->outcome().faults;
-  for (const TaskProcess* p : world.streams()) hits += p->outcome().faults;
-  EXPECT_EQ(hits, world.faults_told());
+  for (const TrainProcess* p : populated.processes.trains()) hits += p->outcome().interruptions;
+  for (const ServiceProcess* p : populated.processes.services()) hits += p->outcome().faults;
+  for (const TaskProcess* p : populated.processes.batches()) hits += p->outcome().faults;
+  for (const TaskProcess* p : populated.processes.streams()) hits += p->outcome().faults;
+  EXPECT_EQ(hits, world.faults().faults_told());
   const auto sum = [](const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
-  EXPECT_EQ(sum(world.lives().faults()) + sum(world.shared_lives().faults()),
-            world.faults() + world.lives().silent());
+  EXPECT_EQ(sum(world.host_lives().faults()) + sum(world.shared_lives().faults()),
+            world.faults().faults() + world.host_lives().silent());
 }
 
 // A scheduler that looks at power never lets the feed be passed, whatever phases meet.
 void expect_within_feed(World& world) {
-  const facility::PowerRoom* room = world.power_room(0);
+  const facility::PowerRoom* room = world.meters().room(0);
   if (room == nullptr) return;
   const FleetPart& part = world.fleet(0).part();
-  const Watts rise = world.site(0).highest - part.host_power.idle * part.all_hosts();
+  const Watts rise = world.meters().site(0).highest - part.host_power.idle * part.all_hosts();
   EXPECT_LE(rise.base(), std::max(0.0, (room->feed / room->pue - room->always).base()) + 1);
 }
 
@@ -207,18 +210,19 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
     const Seconds horizon = days(0.5 + 2 * random.uniform());
     const Scenario scenario = scenario_of(m, horizon);
     Recorder recorder(sim::SimTime::from(horizon), 100);
-    World world(scenario, random.next(), true, &recorder);
+    PopulatedWorld populated(scenario, random.next(), &recorder);
+    World& world = populated.world;
     world.run([&] {
       for (std::size_t f = 0; f < world.fleets(); ++f) look_at(world.fleet(f));
       return true;
     });
     expect_whole_books(world, horizon);
-    expect_all_faults(world);
-    expect_lost_work_is_booked(world);
+    expect_all_faults(populated);
+    expect_lost_work_is_booked(populated, scenario);
     expect_within_feed(world);
-    for (const TaskProcess* p : world.batches()) expect_all_jobs(p->outcome());
-    for (const TaskProcess* p : world.streams()) expect_all_jobs(p->outcome());
-    for (const TrainProcess* p : world.trains()) {
+    for (const TaskProcess* p : populated.processes.batches()) expect_all_jobs(p->outcome());
+    for (const TaskProcess* p : populated.processes.streams()) expect_all_jobs(p->outcome());
+    for (const TrainProcess* p : populated.processes.trains()) {
       const auto& time = p->outcome().time_ns;
       EXPECT_EQ(std::accumulate(time.begin(), time.end(), std::int64_t{0}), p->outcome().span_ns);
     }
@@ -232,10 +236,11 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
       }
       return sum;
     };
-    EXPECT_NEAR(integral(kShares) / world.site(0).energy.base(), 1, 1e-9);
+    EXPECT_NEAR(integral(kShares) / world.meters().site(0).energy.base(), 1, 1e-9);
     double shares = 0;
     for (std::size_t c = 0; c < kShares; ++c) shares += integral(c);
-    const double all = static_cast<double>(world.fleet(0).gpus.accelerators()) * horizon.base();
+    const double all =
+        static_cast<double>(world.fleet(0).slots().ledger().accelerators()) * horizon.base();
     EXPECT_NEAR(shares / all, 1, 1e-9);
     if (testing::Test::HasFailure()) return;
   }
@@ -255,14 +260,15 @@ class SilentThenFound final : public sim::EventHandler {
     const cluster::Queue& queue = world_.fleet(0).queue();
     const auto& shares = queue.job(queue.running_jobs().front().job).shares;
     if (kernel.now() == sim::SimTime::from(hours(2))) {
-      world_.corrupt(0, shares.front().node);
+      world_.faults().corrupt(0, host_at(shares.front().node));
     } else if (kernel.now() == sim::SimTime::from(hours(4))) {
-      world_.strike(0, shares.back().node,
-                    {.name = "crash", .scope = failure::FaultScope::process, .keeps_disk = true},
-                    0);
+      world_.faults().strike(
+          0, host_at(shares.back().node),
+          {.name = "crash", .scope = failure::FaultScope::process, .keeps_disk = true}, 0);
     } else {
-      world_.strike(0, shares.front().node,
-                    {.name = "found", .scope = failure::FaultScope::host, .keeps_disk = true}, 0);
+      world_.faults().strike(
+          0, host_at(shares.front().node),
+          {.name = "found", .scope = failure::FaultScope::host, .keeps_disk = true}, 0);
     }
   }
 
@@ -286,15 +292,16 @@ TEST(World, work_that_a_silent_fault_spoilt_is_booked_as_lost) {
   train_of(d).checkpoint->every = minutes(5);
   const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, hours(8));
-  World world(scenario, 5, true, nullptr);
+  PopulatedWorld populated(scenario, 5);
+  World& world = populated.world;
   const SilentThenFound faults(world);
   world.run({});
-  const JobOutcome& o = world.trains().front()->outcome();
+  const JobOutcome& o = populated.processes.trains().front()->outcome();
   EXPECT_EQ(o.interruptions, 2U);
   const double lost_h = static_cast<double>(o.time_ns[at(Cause::lost)]) / 3600e9;
   EXPECT_GT(lost_h, 1.9);
   EXPECT_LT(lost_h, 2.2);
-  expect_lost_work_is_booked(world);
+  expect_lost_work_is_booked(populated, scenario);
 }
 
 // A run on eight hosts of which one dies after four hours, in replicas of a host each.
@@ -320,8 +327,9 @@ class OneHostDies final : public sim::EventHandler {
   }
   ~OneHostDies() { world_.kernel().forget(*this); }
   void on_event(sim::Kernel&, std::uint32_t, std::uint64_t) override {
-    world_.strike(0, 3, {.name = "dies", .scope = failure::FaultScope::host, .keeps_disk = true},
-                  0);
+    world_.faults().strike(0, HostIndex(3),
+                           {.name = "dies", .scope = failure::FaultScope::host, .keeps_disk = true},
+                           0);
   }
 
  private:
@@ -333,12 +341,13 @@ JobOutcome outcome_of_one_loss(std::optional<int> min_replicas, Seconds repair) 
       jobs::build_machine(eight_replicas(min_replicas, repair), machine::known());
   const Scenario scenario = scenario_of(m, hours(104));
   EXPECT_EQ(scenario.trains.front().infeasible, "");
-  World world(scenario, 5, true, nullptr);
+  PopulatedWorld populated(scenario, 5);
+  World& world = populated.world;
   const OneHostDies fault(world);
   world.run({});
   expect_whole_books(world, hours(104));
-  expect_lost_work_is_booked(world);
-  return world.trains().front()->outcome();
+  expect_lost_work_is_booked(populated, scenario);
+  return populated.processes.trains().front()->outcome();
 }
 
 double hours_of(const JobOutcome& o, Cause cause) {
@@ -479,13 +488,14 @@ PowerRun behind_feed(Watts feed, bool power_aware) {
   d.workloads.front() = {.terms = {.name = "users"}, .task = jobs};
   const machine::Machine m = jobs::build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, days(4));
-  World world(scenario, 5, true, nullptr);
+  PopulatedWorld populated(scenario, 5);
+  World& world = populated.world;
   world.run({});
   expect_within_feed(world);
   PowerRun run{.rise_of_host = facility::rise_of(scenario.fleets.front().host_power),
-               .highest = world.site(0).highest,
-               .finished = world.streams().front()->outcome().finished};
-  if (world.power_room(0)) run.room = *world.power_room(0);
+               .highest = world.meters().site(0).highest,
+               .finished = populated.processes.streams().front()->outcome().finished};
+  if (world.meters().room(0)) run.room = *world.meters().room(0);
   return run;
 }
 
@@ -513,9 +523,11 @@ TEST(World, a_spot_host_that_is_announced_costs_less_work) {
     spot.spot = 1.0 / days(60);
     scenario.fleets.front().failures = &spot;
     scenario.fleets.front().taken_back.notice = notice;
-    World world(scenario, 5, true, nullptr);
+    PopulatedWorld populated(scenario, 5);
+    World& world = populated.world;
     world.run({});
-    return static_cast<double>(world.trains().front()->outcome().time_ns[at(Cause::lost)]);
+    return static_cast<double>(
+        populated.processes.trains().front()->outcome().time_ns[at(Cause::lost)]);
   };
   EXPECT_LT(lost(seconds(120)), 0.6 * lost(seconds(0)));
 }

@@ -43,7 +43,7 @@ struct TimedZones : TimedWorld {
     }
   }
   double time_s(std::size_t zone, int standing, const ZoneTraffic& traffic) const {
-    const auto& all = world->services()[zone]->outcome().time_ns;
+    const auto& all = processes->services()[zone]->outcome().time_ns;
     const auto found = all.find({.hour = 0, .standing = standing, .traffic = traffic});
     return found == all.end() ? 0 : static_cast<double>(found->second) / 1e9;
   }
@@ -59,8 +59,8 @@ TEST(ZonesTimed, users_of_a_lost_zone_are_sent_elsewhere_after_a_while) {
   EXPECT_NEAR(t.time_s(0, 0, {.refused = 3}), 30, 0.0011);
   EXPECT_NEAR(t.time_s(0, 0, {.away = 3}), 80, 0.0011);
   EXPECT_NEAR(t.guests_s(3), 80, 0.0011);
-  EXPECT_EQ(t.world->services()[0]->outcome().given_up, 1U);
-  EXPECT_EQ(t.world->services()[1]->outcome().given_up, 0U);
+  EXPECT_EQ(t.processes->services()[0]->outcome().given_up, 1U);
+  EXPECT_EQ(t.processes->services()[1]->outcome().given_up, 0U);
   // Seven a second there: half of the way from what was seen to what it carries at all.
   EXPECT_NEAR(t.level("productive_accelerators", 1050), 8 * 0.75, 1e-6);
   EXPECT_NEAR(t.level("productive_accelerators", 1010), 8 * 0.5, 1e-6);
@@ -83,7 +83,7 @@ TEST(ZonesTimed, a_zone_that_comes_back_in_time_sends_nobody) {
   t.run();
   EXPECT_NEAR(t.time_s(0, 0, {.refused = 3}), 110, 1e-6);
   EXPECT_EQ(t.guests_s(3), 0);
-  EXPECT_EQ(t.world->services()[0]->outcome().given_up, 0U);
+  EXPECT_EQ(t.processes->services()[0]->outcome().given_up, 0U);
 }
 
 // In the second hour more come than it carries: what is over goes where there is room.
@@ -91,8 +91,8 @@ TEST(ZonesTimed, a_busy_hour_sends_what_is_over_its_capacity) {
   TimedZones t(hours(2));
   t.scenario.services[0].job.day[1] = 9.5;
   t.run();
-  const auto& here = t.world->services()[0]->outcome().time_ns;
-  const auto& there = t.world->services()[1]->outcome().time_ns;
+  const auto& here = t.processes->services()[0]->outcome().time_ns;
+  const auto& there = t.processes->services()[1]->outcome().time_ns;
   EXPECT_EQ(here.at({.hour = 1, .standing = 1, .traffic = {.away = 1.5}}), 3600'000'000'000);
   EXPECT_EQ(there.at({.hour = 1, .standing = 1, .traffic = {.guests = 1.5}}), 3600'000'000'000);
 }
