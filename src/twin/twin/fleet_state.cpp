@@ -231,10 +231,9 @@ void FleetState::rank_users() {
 }
 
 std::optional<HostIndex> FleetState::first_in_reserve() const {
-  for (const HostIndex host : states_.indices()) {
-    if (states_[host] == HostState::reserve) return host;
-  }
-  return {};
+  const auto found = std::ranges::find(states_, HostState::reserve);
+  if (found == states_.end()) return {};
+  return HostIndex(static_cast<std::size_t>(std::ranges::distance(states_.begin(), found)));
 }
 
 void FleetState::put_in_service(HostIndex host, const HostUse& from) {
@@ -262,13 +261,14 @@ void FleetState::note_placed(cluster::JobIndex job, const JobTag& tag,
                              std::span<const cluster::NodeShare> where) {
   if (!world_.recorder().is_on()) return;
   racks_.placed(job, queue_->job(job).shares, world_.kernel().now());
+  const std::optional<int> run = world_.process(tag.process).training_run();
   std::vector<int>& nodes = placed_[job];
   for (const cluster::NodeShare& share : where) {
     nodes.push_back(share.node);
     const bool was_empty = queue_->pool().free_on(share.node) + share.gpus == part_.slots_per_host;
-    if (!was_empty) continue;
-    world_.recorder().mark_host(number_, host_at(share.node), HostMark::held,
-                                world_.process(tag.process).training_run());
+    if (was_empty) {
+      world_.recorder().mark_host(number_, host_at(share.node), HostMark::held, run);
+    }
   }
 }
 
