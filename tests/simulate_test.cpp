@@ -15,7 +15,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery {
 namespace {
@@ -41,19 +41,19 @@ std::map<std::string, std::string> designs() {
 }
 
 // Every word that a run says, its series and its events.
-std::string words_of(const twin::Run& run) {
+std::string words_of(const run::Run& run) {
   return report::console_json_of(run) + report::series_csv(run) + report::events_jsonl(run);
 }
 
-twin::Run run_of(const std::string& text, bool threads) {
+run::Run run_of(const std::string& text, bool threads) {
   const machine::Models& models = machine::known();
   const auto beside = [](std::string_view path) -> Result<std::string> {
     return text_of(ORRERY_SOURCE_DIR "/examples/" + std::string(path));
   };
   const machine::Machine m = jobs::build_machine(
       design_text::read_design(text, models.catalog(), {.read_file = beside}).value(), models);
-  const twin::Simulation simulation(m, {.replications = 2});
-  std::vector<twin::Replication> done(2);
+  const run::Simulation simulation(m, {.replications = 2});
+  std::vector<run::Replication> done(2);
   if (threads) {
     std::jthread other([&] { done[1] = *simulation.replicate(1); });
     done[0] = *simulation.replicate(0);
@@ -90,7 +90,7 @@ TEST(Simulate, every_design_does_what_it_did) {
   std::string now;
   for (const auto& [name, text] : designs()) {
     if (!is_run(name)) continue;
-    const twin::Run run = run_of(text, false);
+    const run::Run run = run_of(text, false);
     const std::string digest = sha256_hex(words_of(run)).substr(0, 16);
     now += digest + " " + name + "\n";
     std::int64_t sum = 0;
@@ -115,8 +115,8 @@ TEST(Simulate, threads_change_no_byte) {
 // The 80 % interval of the interruptions of 54 days.
 Estimate interruptions_of(const design::Design& design) {
   const machine::Machine m = jobs::build_machine(design, machine::known());
-  const twin::Simulation simulation(m, {.horizon = days(54), .replications = 32});
-  std::vector<twin::Replication> done;
+  const run::Simulation simulation(m, {.horizon = days(54), .replications = 32});
+  std::vector<run::Replication> done;
   for (int n = 0; n < 32; ++n) done.push_back(*simulation.replicate(n));
   for (const figures::Section& s : simulation.run_of(done).sections) {
     for (const figures::Figure& f : s.figures) {
@@ -132,8 +132,8 @@ design::Design llama_3() {
 
 TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
   const machine::Machine m = jobs::build_machine(llama_3(), machine::known());
-  const twin::Simulation simulation(m, {.horizon = days(54), .replications = 1});
-  const twin::Replication first = *simulation.replicate(0);
+  const run::Simulation simulation(m, {.horizon = days(54), .replications = 1});
+  const run::Replication first = *simulation.replicate(0);
   // The first replication has the paper's own rate and causes: 419 in 54 days, give or take chance.
   EXPECT_NEAR(static_cast<double>(first.jobs.front().interruptions), 419, 3 * 20.5);
   EXPECT_GE(first.jobs.front().goodput(), 0.90);

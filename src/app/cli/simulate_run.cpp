@@ -58,11 +58,11 @@ class Progress {
 };
 
 // Replications run in any order and are joined in theirs, so threads do not change the answer.
-std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation, int jobs,
+std::vector<run::Replication> replicate_all(const run::Simulation& simulation, int jobs,
                                              Terminal& terminal) {
   const int all = simulation.options().replications;
-  std::vector<std::optional<twin::Replication>> done(static_cast<std::size_t>(all));
-  Progress progress(terminal, all * twin::kParts);
+  std::vector<std::optional<run::Replication>> done(static_cast<std::size_t>(all));
+  Progress progress(terminal, all * world::kParts);
   std::atomic<int> next = 0;
   const auto work = [&] {
     for (int n = next++; n < all && !terminal.interrupted(); n = next++) {
@@ -77,8 +77,8 @@ std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation,
     for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
     work();
   }
-  std::vector<twin::Replication> kept;
-  for (std::optional<twin::Replication>& r : done) {
+  std::vector<run::Replication> kept;
+  for (std::optional<run::Replication>& r : done) {
     if (r) kept.push_back(std::move(*r));
   }
   return kept;
@@ -86,7 +86,7 @@ std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation,
 
 }  // namespace
 
-Result<twin::RunOptions> run_options(const std::string& span, std::int64_t replications,
+Result<run::RunOptions> run_options(const std::string& span, std::int64_t replications,
                                      std::uint64_t seed) {
   Diagnostics faults;
   const auto horizon = parse_quantity<Seconds>(span);
@@ -98,15 +98,15 @@ Result<twin::RunOptions> run_options(const std::string& span, std::int64_t repli
                            fmt::format("--replications 8; from 1 to {}", kReplicationsMax)));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  return twin::RunOptions{
+  return run::RunOptions{
       .horizon = *horizon, .seed = seed, .replications = static_cast<int>(replications)};
 }
 
-std::optional<twin::Run> simulate_design(const machine::Machine& machine,
-                                         const twin::RunOptions& options, int jobs,
+std::optional<run::Run> simulate_design(const machine::Machine& machine,
+                                         const run::RunOptions& options, int jobs,
                                          Terminal& terminal) {
-  const twin::Simulation simulation(machine, options);
-  const std::vector<twin::Replication> done = replicate_all(simulation, jobs, terminal);
+  const run::Simulation simulation(machine, options);
+  const std::vector<run::Replication> done = replicate_all(simulation, jobs, terminal);
   if (done.empty()) return std::nullopt;
   return simulation.run_of(done);
 }

@@ -14,7 +14,7 @@
 #include "core/base/json_writer.h"
 #include "model/design_text/read_design.h"
 #include "model/machine/known_fixture.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 namespace {
@@ -35,7 +35,7 @@ Job kept_job(std::int64_t id) {
 
 TEST(KeptRuns, the_last_four_that_were_looked_at_stay) {
   const RunJobs runs(machine::known());
-  std::vector<std::shared_ptr<const twin::Run>> seen;
+  std::vector<std::shared_ptr<const run::Run>> seen;
   for (std::int64_t id = 1; id <= 4; ++id) seen.push_back(*runs.first_replication(kept_job(id)));
   for (std::int64_t id = 1; id <= 4; ++id) {
     EXPECT_EQ(*runs.first_replication(kept_job(id)), seen[static_cast<std::size_t>(id - 1)]) << id;
@@ -53,7 +53,7 @@ TEST(KeptRuns, the_last_four_that_were_looked_at_stay) {
 TEST(KeptRuns, a_job_that_is_run_again_takes_one_place) {
   const RunJobs runs(machine::known());
   const auto board = JobBoard::open(JobStore::open(kStoreInMemory).value(), {});
-  std::vector<std::shared_ptr<const twin::Run>> seen;
+  std::vector<std::shared_ptr<const run::Run>> seen;
   for (std::int64_t id = 1; id <= 4; ++id) seen.push_back(*runs.first_replication(kept_job(id)));
   JobRun again(**board, kept_job(4));
   ASSERT_TRUE(runs.work(again));
@@ -89,7 +89,7 @@ TEST(KeptRuns, the_time_left_is_that_of_the_last_part) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_TRUE(run.job.remaining_s);
   EXPECT_GT(*run.job.remaining_s, 0);
-  EXPECT_LE(*run.job.remaining_s, took.count() / (twin::kParts - 1));
+  EXPECT_LE(*run.job.remaining_s, took.count() / (world::kParts - 1));
 }
 
 design::Design shelf_design(int count, const std::string& name = "small") {

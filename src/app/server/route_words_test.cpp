@@ -15,7 +15,7 @@
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/view_catalog.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server::route_words_tests {
 namespace {
@@ -330,8 +330,8 @@ TEST(RunWords, a_run_counts_its_own_parts) {
   run.job.evaluated = 78;
   run.job.candidates = 79;
   ASSERT_TRUE(runs.work(run));
-  EXPECT_EQ(run.job.candidates, 2 * twin::kParts);
-  EXPECT_EQ(run.job.done, 2 * twin::kParts);
+  EXPECT_EQ(run.job.candidates, 2 * world::kParts);
+  EXPECT_EQ(run.job.done, 2 * world::kParts);
   EXPECT_EQ(run.job.evaluated, 2);
   EXPECT_TRUE(Json::accept(run.job.result));
   const auto one =

@@ -14,7 +14,7 @@
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
 #include "output/report/view_run.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 namespace {
@@ -42,13 +42,13 @@ class RunJob : public testing::Test {
     return *board.find(id);
   }
 
-  twin::Run by_hand(int replications) {
+  run::Run by_hand(int replications) {
     const auto design = design_text::read_design(design_text::find_template("superpod-h100")->text,
                                                  machine::known().catalog());
     const machine::Machine machine = jobs::build_machine(*design, machine::known());
-    const twin::Simulation simulation(
+    const run::Simulation simulation(
         machine, {.horizon = days(20), .seed = 5, .replications = replications});
-    std::vector<twin::Replication> done;
+    std::vector<run::Replication> done;
     for (int n = 0; n < replications; ++n) done.push_back(*simulation.replicate(n));
     return simulation.run_of(done);
   }

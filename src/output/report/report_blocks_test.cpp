@@ -205,8 +205,8 @@ TEST(report_blocks, findings_in_json_say_what_why_and_how_to_mend) {
   EXPECT_EQ(j["spends"][0]["value"], "q");
 }
 
-twin::Run block_run() {
-  twin::Run run{.design = "hall", .digest = "d2", .simulated = Seconds(600), .seed = 9};
+run::Run block_run() {
+  run::Run run{.design = "hall", .digest = "d2", .simulated = Seconds(600), .seed = 9};
   run.summary = "Ran.";
   run.events = 4321;
   run.replications = 2;
@@ -222,7 +222,7 @@ twin::Run block_run() {
                    .limit = "repairs"},
                   {.layer = figures::Layer::failure, .name = "", .figures = {}}};
   run.waterfalls = {
-      {.job = "j", .steps = {{twin::Cause::productive, 0.7}, {twin::Cause::lost, 0.3}}}};
+      {.job = "j", .steps = {{cluster::Cause::productive, 0.7}, {cluster::Cause::lost, 0.3}}}};
   run.notes = {"no rain"};
   return run;
 }
@@ -240,7 +240,7 @@ TEST(report_blocks, a_run_from_its_title_to_its_digest) {
           "p: Idle.", "h2: Goals", "t : goal | outcome | value | 80 % interval",
           "  cost | `orrery plan` says |  | ", "h2: Where the time of j went",
           "t LRR:  | share of its wall time | left after it",
-          fmt::format("  {} | {} | {}", word_of(twin::Cause::lost), shown(0.3), four(0.7)),
+          fmt::format("  {} | {} | {}", word_of(cluster::Cause::lost), shown(0.3), four(0.7)),
           "  productive |  | " + four(0.7), "h2: GPU-seconds", "t LRR:  | GPU-seconds | share"));
   const std::vector<std::string> tail(lines.end() - 10, lines.end());
   EXPECT_THAT(
@@ -252,9 +252,9 @@ TEST(report_blocks, a_run_from_its_title_to_its_digest) {
 }
 
 TEST(report_blocks, two_runs_by_their_causes_and_figures) {
-  twin::Run before = block_run(), after = block_run();
+  run::Run before = block_run(), after = block_run();
   after.design = "hall2", after.summary = "Ran on.";
-  after.waterfalls[0].steps = {{twin::Cause::productive, 0.8}, {twin::Cause::save, 0.2}};
+  after.waterfalls[0].steps = {{cluster::Cause::productive, 0.8}, {cluster::Cause::save, 0.2}};
   after.sections[0].figures[0].estimate = {.value = 0.95, .low = 0.9, .high = 0.97};
   const auto four = [](double v) { return show(v, figures::Unit::ratio, 4); };
   EXPECT_THAT(
@@ -262,9 +262,9 @@ TEST(report_blocks, two_runs_by_their_causes_and_figures) {
       ElementsAre("h1: hall -> hall2, simulated for 10 min", "p: Before: Ran. After: Ran on.",
                   fmt::format("h2: Goodput of j: {} -> {}", four(0.7), four(0.8)),
                   "t LRRR: cause | before | after | gives goodput",
-                  fmt::format("  {} | {} | {} | +30.000 points", word_of(twin::Cause::lost),
+                  fmt::format("  {} | {} | {} | +30.000 points", word_of(cluster::Cause::lost),
                               shown(0.3), shown(0)),
-                  fmt::format("  {} | {} | {} | -20.000 points", word_of(twin::Cause::save),
+                  fmt::format("  {} | {} | {} | -20.000 points", word_of(cluster::Cause::save),
                               shown(0), shown(0.2)),
                   "h2: Figures that moved", "t LLLRRL: layer | of | figure | before | after | ",
                   fmt::format("  failure | pretrain | goodput | {} | {} | within both intervals",

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-twin::RunEvent logged_event(double t_s, sim::TraceKind kind, const char* track, const char* name,
+world::RunEvent logged_event(double t_s, sim::TraceKind kind, const char* track, const char* name,
                             double value) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
@@ -34,9 +34,9 @@ figures::Figure run_figure(figures::FigureId kind, double value, double low, dou
           .inputs = {}};
 }
 
-twin::Run told_run() {
+run::Run told_run() {
   using enum sim::TraceKind;
-  twin::Run run{.design = "hall",
+  run::Run run{.design = "hall",
                 .version = "3",
                 .digest = "abc",
                 .simulated = Seconds(600),
@@ -68,7 +68,7 @@ twin::Run told_run() {
   run.waterfalls = {
       {.job = "pretrain",
        .steps = {
-           {twin::Cause::productive, 0.7}, {twin::Cause::lost, 0.2}, {twin::Cause::save, 0.1}}}};
+           {cluster::Cause::productive, 0.7}, {cluster::Cause::lost, 0.2}, {cluster::Cause::save, 0.1}}}};
   run.series = {.bin = Seconds(300), .columns = {"a, b", "c"}, .means = {{1, 2}, {3, 4}}};
   run.log = {logged_event(1.5, begin, "pretrain", "productive", -1),
              logged_event(2, instant, "train", "NIC", 5),
@@ -101,7 +101,7 @@ TEST(run_report, a_goal_is_missed_met_by_luck_or_left_to_the_plan) {
 }
 
 TEST(run_report, a_run_that_was_stopped_says_so_and_counts_its_replications) {
-  twin::Run run = told_run();
+  run::Run run = told_run();
   EXPECT_THAT(to_text(document_of(run)), Not(HasSubstr("Interrupted")));
   EXPECT_THAT(to_text(document_of(run)),
               HasSubstr("seed 17, 1 replication, 12,345 events, design digest abc"));
@@ -187,11 +187,11 @@ TEST(run_report, the_trace_has_a_thread_for_each_track_and_times_in_microseconds
 }
 
 // The same design with half of the lost work gone to saving, and goodput as before but for a hair.
-twin::Run other_run() {
-  twin::Run run = told_run();
+run::Run other_run() {
+  run::Run run = told_run();
   run.design = "hall 2";
   run.waterfalls[0].steps = {
-      {twin::Cause::productive, 0.75}, {twin::Cause::lost, 0.05}, {twin::Cause::save, 0.2}};
+      {cluster::Cause::productive, 0.75}, {cluster::Cause::lost, 0.05}, {cluster::Cause::save, 0.2}};
   run.sections[0].figures = {run_figure(figures::FigureId::goodput, 0.91, 0.86, 0.93)};
   return run;
 }
@@ -222,7 +222,7 @@ TEST(run_diff, a_cause_that_takes_less_gives_goodput) {
 
 TEST(run_diff, a_difference_within_both_intervals_is_called_so) {
   const auto within = [](double value, double low, double high) {
-    twin::Run after = told_run();
+    run::Run after = told_run();
     after.sections[0].figures = {run_figure(figures::FigureId::goodput, value, low, high)};
     return Json::parse(json_of(told_run(), after))["figures"][0]["within_intervals"].get<bool>();
   };
@@ -236,7 +236,7 @@ TEST(run_diff, a_difference_within_both_intervals_is_called_so) {
 
 TEST(run_diff, only_what_moved_is_listed_and_only_against_its_own_section) {
   EXPECT_THAT(to_text(document_of(told_run(), told_run())), HasSubstr("None."));
-  twin::Run before = told_run(), after = told_run();
+  run::Run before = told_run(), after = told_run();
   before.sections.push_back(before.sections[0]);
   before.sections[1].name = "finetune";
   before.sections[1].figures[0].estimate.value = 0.3;

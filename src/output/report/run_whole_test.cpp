@@ -19,7 +19,7 @@ figures::Figure whole_figure(figures::FigureId kind, double value, double low, d
           .inputs = {}};
 }
 
-twin::RunEvent whole_event(double t_s, sim::TraceKind kind, const char* track, const char* name,
+world::RunEvent whole_event(double t_s, sim::TraceKind kind, const char* track, const char* name,
                            double value) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
@@ -28,9 +28,9 @@ twin::RunEvent whole_event(double t_s, sim::TraceKind kind, const char* track, c
           .value = value};
 }
 
-twin::Run whole_run() {
+run::Run whole_run() {
   using enum sim::TraceKind;
-  twin::Run run{.design = "hall",
+  run::Run run{.design = "hall",
                 .version = "3",
                 .digest = "abc",
                 .simulated = Seconds(600),
@@ -57,7 +57,7 @@ twin::Run whole_run() {
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};
   run.energy_j = 77;
   run.waterfalls = {
-      {.job = "words", .steps = {{twin::Cause::productive, 0.75}, {twin::Cause::lost, 0.25}}}};
+      {.job = "words", .steps = {{cluster::Cause::productive, 0.75}, {cluster::Cause::lost, 0.25}}}};
   run.racks = {{"train", 2, 4, Watts(11), Watts(13), Watts(17)}};
   run.pdus = {{"train", 1, 8, Watts(19), Watts(23), Watts(29)}};
   run.infeasible = {"x cannot be"};
@@ -95,7 +95,7 @@ TEST(run_whole, json_of_a_run) {
 }
 
 TEST(run_whole, passes_where_all_can_run_and_every_goal_is_met) {
-  twin::Run run = whole_run();
+  run::Run run = whole_run();
   const auto passes = [&run] { return Json::parse(console_json_of(run))["passes"].get<bool>(); };
   EXPECT_FALSE(passes());
   run.infeasible.clear();
@@ -126,14 +126,14 @@ TEST(run_whole, events_of_a_run) {
 }
 
 TEST(run_whole, json_of_two_runs) {
-  twin::Run after = whole_run();
+  run::Run after = whole_run();
   after.design = "hall 2";
   after.simulated = Seconds(700);
   after.seed = 18;
   after.sections[0].figures = {whole_figure(figures::FigureId::restart, 9, 6, 11)};
   after.waterfalls[0].steps = {
-      {twin::Cause::productive, 0.5}, {twin::Cause::lost, 0.125}, {twin::Cause::save, 0.375}};
-  twin::Run before = whole_run();
+      {cluster::Cause::productive, 0.5}, {cluster::Cause::lost, 0.125}, {cluster::Cause::save, 0.375}};
+  run::Run before = whole_run();
   before.waterfalls.push_back({.job = "gone", .steps = {}});
   EXPECT_EQ(Json::parse(json_of(before, after)), Json::parse(R"({
     "schema_version": 1, "kind": "run_diff", "before": "hall", "after": "hall 2",
@@ -149,7 +149,7 @@ TEST(run_whole, json_of_two_runs) {
 // At its bounds a value is within.
 TEST(run_whole, a_change_is_within_both_intervals_up_to_their_ends) {
   const auto within = [](double value, double low, double high) {
-    twin::Run after = whole_run();
+    run::Run after = whole_run();
     after.sections[0].figures = {whole_figure(figures::FigureId::restart, value, low, high)};
     return Json::parse(json_of(whole_run(), after))["figures"][0]["within_intervals"].get<bool>();
   };
@@ -162,7 +162,7 @@ TEST(run_whole, a_change_is_within_both_intervals_up_to_their_ends) {
 }
 
 TEST(run_whole, a_timeline) {
-  twin::Run run = whole_run();
+  run::Run run = whole_run();
   run.fleets = {{.name = "other", .hosts = 1, .spares = 0, .accelerators_per_host = 4},
                 {.name = "train", .hosts = 4, .spares = 2, .accelerators_per_host = 8}};
   run.jobs = {"first", "words"};
@@ -171,7 +171,7 @@ TEST(run_whole, a_timeline) {
   run.host_log = {{.at = sim::SimTime::from(Seconds(7.5)),
                    .fleet = 1,
                    .host = 3,
-                   .mark = twin::HostMark::held,
+                   .mark = world::HostMark::held,
                    .holder = 1}};
   run.series = {.bin = Seconds(300), .columns = {"main_it_w"}, .means = {{1.5}, {2.5}}};
   run.log_left_out = 9;
@@ -198,7 +198,7 @@ TEST(run_whole, a_timeline) {
 }
 
 TEST(run_whole, a_detection_that_nothing_came_before_has_no_reason) {
-  twin::Run run = whole_run();
+  run::Run run = whole_run();
   run.log = {whole_event(5, sim::TraceKind::begin, "words", "detection", -1)};
   EXPECT_EQ(Json::parse(run_timeline_json(run))["spans"]["why"], Json::array({-1}));
 }

@@ -10,7 +10,7 @@
 #include "output/report/view_fixture.h"
 #include "output/report/view_serving.h"
 #include "plan/verdict/verdict.h"
-#include "twin/twin/service_plan.h"
+#include "twin/processes/service_plan.h"
 
 namespace orrery::report {
 namespace {
@@ -36,34 +36,34 @@ workloads:
 struct LevelsCase {
   design::Design design;
   std::unique_ptr<review::Review> review;
-  twin::ServicePlan plan;
-  twin::ServiceWindows windows;
+  processes::ServicePlan plan;
+  processes::ServiceWindows windows;
   Json view;
 };
 
 // The service `chat`, its plan and the windows at the loads that are drawn.
 void fill_levels(LevelsCase& c) {
   c.review = std::make_unique<review::Review>(review::run_stages(c.design, machine::known()));
-  auto plans = twin::service_plans(*c.review->machine, c.design.workloads[1], false);
+  auto plans = processes::service_plans(*c.review->machine, c.design.workloads[1], false);
   ASSERT_EQ(plans.size(), 1U);
   c.plan = std::move(plans[0]);
   std::vector<double> rates;
   for (const double load : {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1}) {
     rates.push_back(load * c.plan.capacity);
   }
-  c.windows = twin::simulate_windows(c.review->models(), c.plan.ask, rates);
+  c.windows = processes::simulate_windows(c.review->models(), c.plan.ask, rates);
   c.view = Json::parse(text_of(serving_view_json(*c.review, "chat")));
 }
 
-double of_window(const twin::LoadWindow& w, twin::LatencyPoints twin::WindowPart::* of,
+double of_window(const processes::LoadWindow& w, processes::LatencyPoints processes::WindowPart::* of,
                  double share) {
   const double one = 1;
-  return twin::sampled({&w, 1}, {&one, 1}, of, share).value;
+  return processes::sampled({&w, 1}, {&one, 1}, of, share).value;
 }
 
-double good_of_window(const twin::LoadWindow& w) {
+double good_of_window(const processes::LoadWindow& w) {
   const double one = 1;
-  return twin::good_share({&w, 1}, {&one, 1});
+  return processes::good_share({&w, 1}, {&one, 1});
 }
 
 const LevelsCase& shared_levels() {
@@ -84,14 +84,14 @@ TEST(serving_levels, each_latency_is_read_at_its_own_share) {
   ASSERT_GE(c.windows.levels.size(), 6U);
   ASSERT_EQ(c.view["levels"].size(), c.windows.levels.size());
   for (std::size_t i = 0; i < c.windows.levels.size(); ++i) {
-    const twin::LoadWindow& w = c.windows.levels[i];
+    const processes::LoadWindow& w = c.windows.levels[i];
     const Json& l = c.view["levels"][i];
     EXPECT_DOUBLE_EQ(l["rate"], w.rate);
-    EXPECT_DOUBLE_EQ(l["ttft_p50_s"], of_window(w, &twin::WindowPart::ttft, 0.5));
-    EXPECT_DOUBLE_EQ(l["ttft_p99_s"], of_window(w, &twin::WindowPart::ttft, 0.99));
-    EXPECT_DOUBLE_EQ(l["tpot_p50_s"], of_window(w, &twin::WindowPart::tpot, 0.5));
-    EXPECT_DOUBLE_EQ(l["tpot_p99_s"], of_window(w, &twin::WindowPart::tpot, 0.99));
-    EXPECT_DOUBLE_EQ(l["whole_p99_s"], of_window(w, &twin::WindowPart::whole, 0.99));
+    EXPECT_DOUBLE_EQ(l["ttft_p50_s"], of_window(w, &processes::WindowPart::ttft, 0.5));
+    EXPECT_DOUBLE_EQ(l["ttft_p99_s"], of_window(w, &processes::WindowPart::ttft, 0.99));
+    EXPECT_DOUBLE_EQ(l["tpot_p50_s"], of_window(w, &processes::WindowPart::tpot, 0.5));
+    EXPECT_DOUBLE_EQ(l["tpot_p99_s"], of_window(w, &processes::WindowPart::tpot, 0.99));
+    EXPECT_DOUBLE_EQ(l["whole_p99_s"], of_window(w, &processes::WindowPart::whole, 0.99));
     EXPECT_DOUBLE_EQ(l["good_ratio"], good_of_window(w));
     EXPECT_DOUBLE_EQ(l["found_ratio"], w.found);
   }
@@ -100,7 +100,7 @@ TEST(serving_levels, each_latency_is_read_at_its_own_share) {
 TEST(serving_levels, the_loss_of_a_replica_is_a_window_of_its_own) {
   const LevelsCase& c = shared_levels();
   const Json& loss = c.view["loss"];
-  EXPECT_DOUBLE_EQ(loss["ttft_p99_s"], of_window(c.windows.loss, &twin::WindowPart::ttft, 0.99));
+  EXPECT_DOUBLE_EQ(loss["ttft_p99_s"], of_window(c.windows.loss, &processes::WindowPart::ttft, 0.99));
   EXPECT_DOUBLE_EQ(loss["good_ratio"], good_of_window(c.windows.loss));
   EXPECT_DOUBLE_EQ(loss["restarted"], c.windows.restarted);
 }
@@ -200,14 +200,14 @@ TEST(serving_levels, the_choices_are_those_of_its_model_and_objectives) {
 // 400 requests at the peak's rate, on one replica.
 TEST(serving_levels, iterations_are_of_one_replica_at_its_peak) {
   const LevelsCase& c = shared_levels();
-  const twin::WindowAsk& ask = c.plan.ask;
+  const processes::WindowAsk& ask = c.plan.ask;
   const machine::Costs costs = jobs::serving_costs(c.review->models(), ask.query);
   serving::StepClock clock(ask.replica, machine::serving_source(costs),
                            ask.query.request.checked_per_step);
   engines::EnginePolicy policy = traffic::policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
   const auto notes = traffic::trace_iterations(
-      policy, clock, twin::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
+      policy, clock, processes::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
   ASSERT_EQ(notes.size(), 240U);
   const Json& told = c.view["iterations"];
   EXPECT_DOUBLE_EQ(told["rate"], ask.high);

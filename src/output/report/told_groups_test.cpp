@@ -24,23 +24,23 @@ figures::Figure moved_figure(figures::FigureId kind, double value, double low, d
           .inputs = {}};
 }
 
-twin::Run run_with(std::vector<figures::Figure> figures, double productive) {
-  twin::Run run{.design = "hall", .digest = "d", .simulated = Seconds(60), .seed = 3};
+run::Run run_with(std::vector<figures::Figure> figures, double productive) {
+  run::Run run{.design = "hall", .digest = "d", .simulated = Seconds(60), .seed = 3};
   run.sections = {{.layer = figures::Layer::failure, .name = "job", .figures = std::move(figures)}};
   run.waterfalls = {
       {.job = "job",
-       .steps = {{twin::Cause::productive, productive}, {twin::Cause::lost, 1 - productive}}}};
+       .steps = {{cluster::Cause::productive, productive}, {cluster::Cause::lost, 1 - productive}}}};
   return run;
 }
 
 // 71.23456 % in four digits; a figure that only one of the two has did not move.
 TEST(told_groups, figures_that_both_runs_have) {
-  const twin::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6),
+  const run::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6),
                                      moved_figure(figures::FigureId::holds, 1, 0, 2),
                                      moved_figure(figures::FigureId::shrinks, 5, 4, 6),
                                      moved_figure(figures::FigureId::grows, 7, 6, 8)},
                                     0.7123456);
-  const twin::Run after = run_with({moved_figure(figures::FigureId::preemptions, 6, 5, 7),
+  const run::Run after = run_with({moved_figure(figures::FigureId::preemptions, 6, 5, 7),
                                     moved_figure(figures::FigureId::shrinks, 8, 4, 9),
                                     moved_figure(figures::FigureId::grows, 7, 1, 9),
                                     moved_figure(figures::FigureId::lemons_found, 1, 0, 2)},
@@ -64,8 +64,8 @@ TEST(told_groups, figures_that_both_runs_have) {
 // Each value must lie in the other's interval, ends included.
 TEST(told_groups, within_both_intervals_is_so_both_ways) {
   const auto within = [](double low, double high, double value) {
-    const twin::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6)}, 0.5);
-    const twin::Run after =
+    const run::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6)}, 0.5);
+    const run::Run after =
         run_with({moved_figure(figures::FigureId::preemptions, value, low, high)}, 0.5);
     return Json::parse(json_of(before, after))["figures"][0]["within_intervals"].get<bool>();
   };
@@ -84,7 +84,7 @@ TEST(told_groups, a_run_that_booked_nothing_has_no_shares) {
     EXPECT_EQ(line.find("nan"), std::string::npos) << line;
     rows += line.ends_with(" | 0 | 0 %") ? 1 : 0;
   }
-  EXPECT_EQ(static_cast<std::size_t>(rows), words_of(twin::Share{}).rows().size());
+  EXPECT_EQ(static_cast<std::size_t>(rows), words_of(cluster::Share{}).rows().size());
 }
 
 rules::Finding told_finding(std::string what, std::string why, std::string fix) {

@@ -305,15 +305,15 @@ TEST(completions_laws, a_field_says_what_it_is_where_it_is_left_out) {
   EXPECT_TRUE(all.contains("storage[].metadata.servers")) << "a section inside a list";
 }
 
-twin::Run run_with_log(std::vector<twin::RunEvent> log) {
-  twin::Run run{.design = "d", .simulated = Seconds(100)};
+run::Run run_with_log(std::vector<world::RunEvent> log) {
+  run::Run run{.design = "d", .simulated = Seconds(100)};
   run.fleets = {{.name = "train", .hosts = 4, .spares = 1, .accelerators_per_host = 8}};
   run.jobs = {"job"};
   run.log = std::move(log);
   return run;
 }
 
-twin::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const char* name,
+world::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const char* name,
                          double value = -1) {
   return {.at = sim::SimTime::from(Seconds(t)),
           .kind = kind,
@@ -338,13 +338,13 @@ TEST(run_view_laws, a_reason_is_of_the_same_instant_and_ends_when_it_steps_again
 }
 
 TEST(run_view_laws, a_host_that_other_work_holds_is_no_runs) {
-  twin::Run run = run_with_log({});
+  run::Run run = run_with_log({});
   const auto at = [](double t) { return sim::SimTime::from(Seconds(t)); };
-  run.host_log = {{.at = at(0), .host = 1, .mark = twin::HostMark::held, .holder = 0},
-                  {.at = at(1), .host = 1, .mark = twin::HostMark::held, .holder = -1},
-                  {.at = at(2), .host = 1, .mark = twin::HostMark::free},
-                  {.at = at(3), .host = 1, .mark = twin::HostMark::reserve},
-                  {.at = at(4), .host = 1, .mark = twin::HostMark::repair}};
+  run.host_log = {{.at = at(0), .host = 1, .mark = world::HostMark::held, .holder = 0},
+                  {.at = at(1), .host = 1, .mark = world::HostMark::held, .holder = -1},
+                  {.at = at(2), .host = 1, .mark = world::HostMark::free},
+                  {.at = at(3), .host = 1, .mark = world::HostMark::reserve},
+                  {.at = at(4), .host = 1, .mark = world::HostMark::repair}};
   EXPECT_EQ(Json::parse(run_timeline_json(run))["hosts"]["holder"], Json({0, -4, -1, -2, -3}));
 }
 

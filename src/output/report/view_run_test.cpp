@@ -9,14 +9,14 @@
 
 #include "model/jobs/build_machine.h"
 #include "output/report/view_fixture.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
 
-twin::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const char* name,
+world::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const char* name,
                      double value = -1) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
@@ -26,9 +26,9 @@ twin::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const c
 }
 
 // A run that is struck at 100 s by host 3, struck again while it starts, and steps from 150 s on.
-twin::Run struck_twice() {
+run::Run struck_twice() {
   using enum sim::TraceKind;
-  twin::Run run{.design = "d", .simulated = Seconds(200)};
+  run::Run run{.design = "d", .simulated = Seconds(200)};
   run.fleets = {{.name = "train", .hosts = 4, .spares = 1, .accelerators_per_host = 8}};
   run.jobs = {"pretrain"};
   run.log = {event(0, begin, "pretrain", "productive"),
@@ -50,8 +50,8 @@ twin::Run struck_twice() {
              event(150, end, "pretrain", "restoring"),
              event(150, begin, "pretrain", "productive")};
   run.host_log = {
-      {.at = sim::SimTime::from(Seconds(0)), .host = 3, .mark = twin::HostMark::held, .holder = 0},
-      {.at = sim::SimTime::from(Seconds(100)), .host = 3, .mark = twin::HostMark::repair}};
+      {.at = sim::SimTime::from(Seconds(0)), .host = 3, .mark = world::HostMark::held, .holder = 0},
+      {.at = sim::SimTime::from(Seconds(100)), .host = 3, .mark = world::HostMark::repair}};
   return run;
 }
 
@@ -89,7 +89,7 @@ TEST(ViewRun, words_have_their_share_and_hosts_their_holder) {
 }
 
 TEST(ViewRun, levels_are_named_by_what_they_are) {
-  twin::Run run = struck_twice();
+  run::Run run = struck_twice();
   run.series = {.bin = Seconds(100),
                 .columns = {"productive_accelerators", "main_it_w", "waiting_jobs"},
                 .means = {{8, 1000, 2}, {4, 500, 0}}};
@@ -107,10 +107,10 @@ TEST(ViewRun, levels_are_named_by_what_they_are) {
 TEST(ViewRun, tells_what_the_run_booked) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
-  const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
+  const run::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
   const auto done = simulation.replicate(0);
   ASSERT_TRUE(done);
-  const twin::Run run = simulation.run_of(std::span(&*done, 1));
+  const run::Run run = simulation.run_of(std::span(&*done, 1));
   const Json view = Json::parse(run_timeline_json(run));
   const Json& spans = view["spans"];
   ASSERT_GT(spans["track"].size(), 10U);
@@ -126,7 +126,7 @@ TEST(ViewRun, tells_what_the_run_booked) {
     const auto word = spans["word"][i].get<std::size_t>();
     sum[word] += end - begin;
     const int why = spans["why"][i];
-    const bool is_detection = word == twin::at(twin::Cause::detect);
+    const bool is_detection = word == cluster::at(cluster::Cause::detect);
     EXPECT_TRUE(!is_detection || why >= 0) << "a detection without a fault, span " << i;
     if (is_detection) {
       EXPECT_EQ(view["points"]["t_s"][static_cast<std::size_t>(why)].get<double>(), begin);
@@ -135,8 +135,8 @@ TEST(ViewRun, tells_what_the_run_booked) {
   }
   ASSERT_EQ(done->jobs.size(), 1U);
   EXPECT_EQ(reasons, done->jobs[0].interruptions);
-  for (const twin::Cause c : {twin::Cause::detect, twin::Cause::restore, twin::Cause::start}) {
-    EXPECT_NEAR(sum[twin::at(c)], static_cast<double>(done->jobs[0].time_ns[twin::at(c)]) / 1e9,
+  for (const cluster::Cause c : {cluster::Cause::detect, cluster::Cause::restore, cluster::Cause::start}) {
+    EXPECT_NEAR(sum[cluster::at(c)], static_cast<double>(done->jobs[0].time_ns[cluster::at(c)]) / 1e9,
                 1e-3);
   }
 }
@@ -145,13 +145,13 @@ TEST(ViewRun, tells_what_the_run_booked) {
 TEST(ViewRun, a_host_is_one_runs_at_a_time) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
-  const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
+  const run::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
   const auto done = simulation.replicate(0);
   ASSERT_TRUE(done);
   std::map<std::uint32_t, int> holder;
   std::ptrdiff_t most = 0;
-  for (const twin::HostChange& c : done->host_log) {
-    if (c.mark == twin::HostMark::held) {
+  for (const world::HostChange& c : done->host_log) {
+    if (c.mark == world::HostMark::held) {
       EXPECT_EQ(holder.contains(c.host), false) << "host " << c.host << " is held twice";
       holder[c.host] = c.holder;
     } else {
