@@ -62,7 +62,7 @@ double moved_in(const Simulated& s, std::size_t zone, double processes::ZoneTraf
 }
 
 // An outage a month and no battery: users of the site that is dark are answered at the other.
-TEST(Failover, in_a_run_what_leaves_one_site_comes_to_the_other) {
+TEST(Failover, requests_that_leave_a_dark_site_arrive_at_the_other) {
   design::Design d = two_sites();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(3);
@@ -93,7 +93,7 @@ TEST(Failover, in_a_run_what_leaves_one_site_comes_to_the_other) {
 }
 
 // Until it is seen nobody is sent elsewhere: half a minute an outage, of all its users.
-TEST(Failover, users_are_without_service_until_their_site_is_given_up) {
+TEST(Failover, users_have_no_service_until_their_site_is_given_up) {
   design::Design d = two_sites();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(3);

@@ -13,7 +13,7 @@ double mean_wait(const processes::TaskOutcome& o) {
 }
 
 // One tenant floods the fleet; with fair share the other's few jobs pass it.
-TEST(FairShares, fair_share_lets_those_pass_who_use_little) {
+TEST(FairShares, fair_share_starts_light_users_first) {
   const auto wait_of_the_small = [](bool fair) {
     design::Design d = world::sample_design();
     d.fleet.front().count = 4;
@@ -37,7 +37,7 @@ TEST(FairShares, fair_share_lets_those_pass_who_use_little) {
 
 // Two streams of equal jobs on a full fleet: the QOS of the one comes first, may stop the other's,
 // and holds its users to one job each; the other's jobs end after half an hour.
-TEST(FairShares, a_qos_orders_limits_preempts_and_ends) {
+TEST(FairShares, a_qos_sets_order_limits_preemption_and_end_of_jobs) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 4;
   d.fleet.front().failures.node_mtbf = years(1e6);
@@ -69,7 +69,7 @@ TEST(FairShares, a_qos_orders_limits_preempts_and_ends) {
 
 // Two nodes for jobs of the first partition, two for those of the second, which ends them after
 // half an hour. The first has work for six nodes: it fills its own, and leaves the second's alone.
-TEST(FairShares, jobs_lie_in_their_partition) {
+TEST(FairShares, jobs_run_in_their_partition) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 4;
   d.fleet.front().failures.node_mtbf = years(1e6);
@@ -100,7 +100,7 @@ TEST(FairShares, jobs_lie_in_their_partition) {
 }
 
 // A run of 120 hosts in a partition of 100: it says so, and does not blame a lack of work.
-TEST(FairShares, a_run_wider_than_its_partition_says_that_it_never_starts) {
+TEST(FairShares, a_run_wider_than_its_partition_never_starts) {
   design::Design d = world::sample_design();
   d.scheduler.partitions = {{.name = "big", .fleet = d.fleet.front().name, .nodes = 100}};
   const Simulated s(d, {.horizon = days(2), .replications = 1});

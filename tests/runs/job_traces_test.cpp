@@ -45,7 +45,7 @@ struct TraceRun {
 
 const char* const kThreeJobs = "submit,run,gpus\n0,1000,16\n100,5,8\n200,400,16\n";
 
-TEST(JobTraces, three_jobs_wait_for_one_another) {
+TEST(JobTraces, three_jobs_run_one_after_the_other) {
   const TraceRun t(kThreeJobs, hours(1));
   const processes::TaskOutcome& o = t.jobs();
   EXPECT_EQ(o.submitted, 3u);
@@ -70,7 +70,7 @@ TEST(JobTraces, three_jobs_wait_for_one_another) {
   EXPECT_TRUE(t.first().is_sound);
 }
 
-TEST(JobTraces, what_waits_at_the_end_says_why) {
+TEST(JobTraces, jobs_that_wait_at_the_end_have_a_reason) {
   const TraceRun t(kThreeJobs, seconds(600));
   const processes::TaskOutcome& o = t.jobs();
   EXPECT_EQ(o.finished, 0u);
@@ -93,7 +93,7 @@ TEST(JobTraces, a_job_wider_than_the_fleet_is_refused) {
 }
 
 // The second of three runs for longer than its QOS lets it: what it did is lost.
-TEST(JobTraces, a_job_is_ended_by_its_qos) {
+TEST(JobTraces, a_job_ends_at_the_limit_of_its_qos) {
   const auto limited = [](design::Design& d) {
     d.scheduler.qos = {{.name = "short", .time_limit = seconds(300)}};
     d.workloads.front().terms.qos = "short";
@@ -108,7 +108,7 @@ TEST(JobTraces, a_job_is_ended_by_its_qos) {
 }
 
 // 24 tasks of two hours, eight to a host: three elements on two hosts take four hours.
-TEST(JobTraces, a_batch_comes_back_and_may_miss_its_window) {
+TEST(JobTraces, a_repeating_batch_may_miss_its_window) {
   const auto batch = [](Seconds window) {
     design::Batch b{.accelerator_hours = 48, .tasks = 24};
     b.repeat = design::Recurrence{.every = hours(6), .window = window};
@@ -125,7 +125,7 @@ TEST(JobTraces, a_batch_comes_back_and_may_miss_its_window) {
   EXPECT_EQ(batch(hours(3.9)).done.front().batches.front().windows_missed, 4u);
 }
 
-TEST(JobTraces, a_batch_that_takes_longer_than_its_period_begins_at_once) {
+TEST(JobTraces, an_overdue_batch_begins_at_once) {
   design::Batch b{.accelerator_hours = 48, .tasks = 24};
   b.repeat = design::Recurrence{.every = hours(3)};
   const Simulated s(two_hosts(b), {.horizon = hours(13)});
@@ -136,7 +136,7 @@ TEST(JobTraces, a_batch_that_takes_longer_than_its_period_begins_at_once) {
   EXPECT_EQ(o.waiting, 1u);
 }
 
-TEST(JobTraces, a_simulation_says_what_it_ran) {
+TEST(JobTraces, a_run_names_its_design_seed_and_replications) {
   design::Design d = two_hosts(design::Batch{.accelerator_hours = 48, .tasks = 24});
   d.fleet.front().spares = 1;
   const Simulated s(d, {.horizon = hours(10), .seed = 5, .replications = 2});

@@ -35,7 +35,7 @@ GpuTime all_time(const Replication& r) {
   return std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});
 }
 
-TEST(NetworkStorms, with_a_watchdog_others_stand_for_as_long_as_it_takes) {
+TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stand) {
   design::Design d = stormy(true);
   d.fabric.compute.roce.watchdog_time = seconds(2);
   const Simulated s(d, {.horizon = days(50)});
@@ -60,7 +60,7 @@ TEST(NetworkStorms, with_a_watchdog_others_stand_for_as_long_as_it_takes) {
   EXPECT_TRUE(r.is_sound);
 }
 
-TEST(NetworkStorms, without_one_they_end_the_other_runs_too) {
+TEST(NetworkStorms, without_a_watchdog_a_storm_ends_other_runs) {
   const RunOptions options{.horizon = days(50)};
   const auto interruptions = [&](std::optional<bool> watchdog) {
     const Simulated s(stormy(watchdog), options);
@@ -72,7 +72,7 @@ TEST(NetworkStorms, without_one_they_end_the_other_runs_too) {
   EXPECT_GT(interruptions(false), interruptions(true) * 5 / 4);
 }
 
-TEST(NetworkStorms, without_pauses_nobody_beside_the_host_is_hurt) {
+TEST(NetworkStorms, without_pauses_a_storm_hurts_only_its_host) {
   design::Design d = stormy(false);
   d.fabric.compute.roce.pfc = false;
   const Simulated s(d, {.horizon = days(50)});

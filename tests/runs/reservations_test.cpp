@@ -116,7 +116,7 @@ cluster::ReservationBook whole() {
   return book;
 }
 
-TEST(Reservations, a_job_that_would_run_into_a_window_waits_for_its_end) {
+TEST(Reservations, a_job_that_would_overlap_a_reservation_waits_for_its_end) {
   for (const BackfillVariant v : kVariants) {
     SCOPED_TRACE(word_of(v));
     Yard yard(4, v, whole());
@@ -129,7 +129,7 @@ TEST(Reservations, a_job_that_would_run_into_a_window_waits_for_its_end) {
   }
 }
 
-TEST(Reservations, who_waits_says_for_which_reservation) {
+TEST(Reservations, a_waiting_job_names_its_reservation) {
   Yard yard(4, BackfillVariant::easy, whole());
   yard.add(seconds(10), job(1, seconds(91)), seconds(20));
   yard.kernel.run(SimTime::from(seconds(20)));
@@ -141,7 +141,7 @@ TEST(Reservations, who_waits_says_for_which_reservation) {
 }
 
 // A run has no limit that counts: it starts, is put back as the window opens, and starts again.
-TEST(Reservations, what_stays_is_put_back_and_comes_again) {
+TEST(Reservations, a_reservation_requeues_jobs_without_a_limit) {
   for (const BackfillVariant v : kVariants) {
     SCOPED_TRACE(word_of(v));
     Yard yard(4, v, whole());
@@ -165,7 +165,7 @@ TEST(Reservations, what_stays_is_put_back_and_comes_again) {
 }
 
 // Two nodes stay open: a run that finds room there goes on beside the window.
-TEST(Reservations, the_rest_of_the_fleet_is_used_meanwhile) {
+TEST(Reservations, hosts_outside_a_reservation_stay_in_use) {
   cluster::ReservationBook book;
   book.add({.name = "half",
             .nodes = {0b0011},
@@ -210,7 +210,7 @@ void expect_slurms_starts(std::span<const SlurmOrder> jobs) {
   }
 }
 
-TEST(Reservations, slurm_gives_these_orders_the_same_starts) {
+TEST(Reservations, starts_match_slurm) {
   // Three nodes for an hour wait for the window's end, and two pass them.
   const SlurmOrder wide[] = {{3, 60, 70 * 60}, {2, 60, 0}};
   // Two nodes are taken for half an hour: one node for an hour waits for them and not for the
@@ -224,7 +224,7 @@ TEST(Reservations, slurm_gives_these_orders_the_same_starts) {
 }
 
 // Any jobs and windows: the port checks every start; all that could run have run at the end.
-TEST(Reservations, any_mix_keeps_off_what_is_reserved_and_loses_nobody) {
+TEST(Reservations, random_jobs_avoid_reservations_and_all_finish) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, "reservations");
@@ -260,7 +260,7 @@ TEST(Reservations, any_mix_keeps_off_what_is_reserved_and_loses_nobody) {
 }
 
 // Firmware on the whole fleet for four hours: the run is put back once, waits and goes on.
-TEST(Reservations, a_run_lives_through_maintenance) {
+TEST(Reservations, a_run_resumes_after_maintenance) {
   const auto lived = [](bool is_reserved) {
     design::Design d = world::sample_design();
     for (design::Fleet& f : d.fleet) f.failures.node_mtbf = years(10'000);

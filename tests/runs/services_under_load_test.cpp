@@ -49,7 +49,7 @@ struct Answered {
   }
 };
 
-TEST(ServicesUnderLoad, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
+TEST(ServicesUnderLoad, sticky_routing_finds_more_cached_prefixes) {
   design::Design d = talking_design();
   const Answered home(d);
   talking(d).router = catalog::ServeRouter::round_robin;
@@ -58,7 +58,7 @@ TEST(ServicesUnderLoad, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
   EXPECT_LT(home.ttft, turns.ttft);
 }
 
-TEST(ServicesUnderLoad, ThePlanFindsOfTalksWhatTheRunFinds) {
+TEST(ServicesUnderLoad, plan_and_run_agree_on_cached_conversations) {
   design::Design d = talking_design();
   for (const auto router : {catalog::ServeRouter::prefix, catalog::ServeRouter::round_robin}) {
     talking(d).router = router;
@@ -69,7 +69,7 @@ TEST(ServicesUnderLoad, ThePlanFindsOfTalksWhatTheRunFinds) {
   }
 }
 
-TEST(ServicesUnderLoad, AKvTierBringsFirstTokensSoonerWhereFetchingBeatsComputing) {
+TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   design::Design d = talking_design();
   talking(d).arrivals.think_time = minutes(2);  // longer than the device keeps a talk
   talking(d).arrivals.input_tokens = 2500;
@@ -92,7 +92,7 @@ TEST(ServicesUnderLoad, AKvTierBringsFirstTokensSoonerWhereFetchingBeatsComputin
 }
 
 // What a response cache answers reaches no replica.
-TEST(ServicesUnderLoad, ACacheOfResponsesLeavesTheRest) {
+TEST(ServicesUnderLoad, a_response_cache_leaves_replicas_the_rest) {
   design::Design d = talking_design();
   talking(d).arrivals.turns = 1;
   talking(d).arrivals.think_time.reset();
@@ -131,7 +131,7 @@ double figure_of(const run::Run& run, std::string_view id) {
   return 0;
 }
 
-TEST(ServicesUnderLoad, AnAutoscalerHoldsFewerAcceleratorsAndAnswersLater) {
+TEST(ServicesUnderLoad, an_autoscaler_holds_fewer_accelerators_and_answers_later) {
   const RunOptions options{.horizon = days(2), .replications = 1};
   design::Design d = swinging_design();
   const Simulated fixed(d, options);
@@ -152,7 +152,7 @@ TEST(ServicesUnderLoad, AnAutoscalerHoldsFewerAcceleratorsAndAnswersLater) {
 }
 
 // Zones share the bounds out by their traffic; a small one may have fewer than the least of all.
-TEST(ServicesUnderLoad, ZonesFollowLoadsOfTheirOwn) {
+TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
   design::Design d = swinging_design();
   talking(d).replicas.reset();
   talking(d).autoscale = design::Autoscale{.min = 6, .max = 10, .target = 40};
@@ -172,7 +172,7 @@ TEST(ServicesUnderLoad, ZonesFollowLoadsOfTheirOwn) {
 }
 
 // At night fewer stand than at the day's peak, and never fewer than the least.
-TEST(ServicesUnderLoad, ReplicasFollowTheHours) {
+TEST(ServicesUnderLoad, replicas_follow_the_hours) {
   design::Design d = swinging_design();
   talking(d).replicas.reset();
   talking(d).autoscale = design::Autoscale{.min = 3, .max = 10, .target = 40};

@@ -33,7 +33,7 @@ std::uint64_t faults_of(const Replication& r, std::string_view name) {
   return 0;
 }
 
-TEST(SharedParts, a_leaf_switch_takes_its_hosts_and_ends_the_run_once) {
+TEST(SharedParts, a_leaf_switch_fault_interrupts_a_run_once) {
   design::Design d = sound_design();
   d.fleet.front().failures.leaf_mtbf = days(40);
   const Simulated s(d, {.horizon = days(60)});
@@ -49,7 +49,7 @@ TEST(SharedParts, a_leaf_switch_takes_its_hosts_and_ends_the_run_once) {
 }
 
 // Of parts that fail seldom, as many strike as the review's rate says.
-TEST(SharedParts, strikes_as_often_as_the_review_expects) {
+TEST(SharedParts, shared_parts_fail_as_often_as_planned) {
   design::Design d = sound_design();
   d.fleet.front().failures.leaf_mtbf = days(400);
   d.fleet.front().failures.pdu_mtbf = days(500);
@@ -124,7 +124,7 @@ double faults_at_shape(double shape, Seconds horizon) {
   return faults / 4 / scenario.fleets.front().all_hosts();
 }
 
-TEST(SharedParts, a_new_fleet_fails_by_its_age) {
+TEST(SharedParts, a_new_fleet_fails_more_often) {
   for (const double shape : {0.6, 1.0, 2.0}) {
     for (const double span : {20.0, 120.0}) {
       const double expected =

@@ -296,7 +296,7 @@ class SilentThenFound final : public sim::EventHandler {
 
 // The crash alone costs less than one interval of five minutes; what was saved in the two hours of
 // silence is lost when the host is found, on all slots of the run and to the last one.
-TEST(World, work_that_a_silent_fault_spoilt_is_booked_as_lost) {
+TEST(World, work_spoilt_by_a_silent_fault_is_booked_as_lost) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 12;
   d.fleet.front().failures = {.node_mtbf = years(1e6), .repair = minutes(10)};
@@ -369,7 +369,7 @@ double hours_of(const processes::JobOutcome& o, Cause cause) {
 }
 
 // What it shrinks by is whole hosts that hold whole replicas; what cannot be cut so is refused.
-TEST(World, a_run_that_may_shrink_is_cut_into_whole_hosts) {
+TEST(World, an_elastic_run_is_divided_into_whole_hosts) {
   const auto job = [](int tp, int pp, int dp, int min_replicas) {
     design::Design d = eight_replicas(min_replicas, hours(1));
     world::train_of(d).layout = design::Layout{.tp = tp, .pp = pp, .dp = dp};
@@ -391,7 +391,7 @@ TEST(World, a_run_that_may_shrink_is_cut_into_whole_hosts) {
 
 // The host never comes back. A rigid run stands from the fourth hour on; one that may go on with
 // six of its eight replicas does seven eighths of the rest of its work.
-TEST(World, a_run_goes_on_with_the_replicas_that_are_left) {
+TEST(World, an_elastic_run_continues_with_fewer_replicas) {
   const processes::JobOutcome rigid = outcome_of_one_loss({}, years(100));
   EXPECT_GT(hours_of(rigid, Cause::no_host), 99);
   const processes::JobOutcome o = outcome_of_one_loss(6, years(100));
@@ -424,7 +424,7 @@ TEST(World, a_run_grows_again_when_its_host_is_back) {
 
 // Hosts fail and are mended all the time: what the run gives away for want of hosts is what the
 // closed form says, Poisson hosts in repair and an eighth of the rate each.
-TEST(World, what_is_lost_for_want_of_hosts_is_as_the_closed_form_says) {
+TEST(World, time_without_hosts_matches_the_closed_form) {
   design::Design d = eight_replicas(2, days(6));
   d.fleet.front().failures.node_mtbf = days(80);
   const Simulated s(d, {.horizon = years(20), .replications = 1});
@@ -437,7 +437,7 @@ TEST(World, what_is_lost_for_want_of_hosts_is_as_the_closed_form_says) {
 }
 
 // One queue, one kind of job, no faults: M/M/c waits as Erlang's C says (here 0.75 of 8 servers).
-TEST(World, a_stream_on_a_fleet_waits_as_theory_says) {
+TEST(World, a_stream_waits_as_queueing_theory_says) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 8;
   d.fleet.front().failures.node_mtbf = years(1e6);
@@ -458,7 +458,7 @@ TEST(World, a_stream_on_a_fleet_waits_as_theory_says) {
 
 // A run that is given nodes by number finds them whatever comes first; who has none shares the
 // rest.
-TEST(World, nodes_that_are_given_are_kept) {
+TEST(World, a_guarantee_of_nodes_is_kept) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 16;
   d.fleet.front().failures.node_mtbf = years(1e6);
@@ -514,7 +514,7 @@ PowerRun behind_feed(Watts feed, bool power_aware) {
 }
 
 // Power for one and a half of the two that would run.
-TEST(World, jobs_wait_for_the_sites_power) {
+TEST(World, jobs_wait_for_the_power_of_their_site) {
   const PowerRun ample = behind_feed(megawatts(10), true);
   const Watts feed = (ample.room.always + ample.rise_of_host * 12) * ample.room.pue;
   const PowerRun held = behind_feed(feed, true);
@@ -526,7 +526,7 @@ TEST(World, jobs_wait_for_the_sites_power) {
 }
 
 // Spot hosts are announced: a save that is safe within the notice loses no more than that.
-TEST(World, a_spot_host_that_is_announced_costs_less_work) {
+TEST(World, an_announced_spot_loss_costs_less_work) {
   const auto lost = [](Seconds notice) {
     design::Design d = world::sample_design();
     world::train_of(d).tokens = 1e15;
@@ -546,7 +546,7 @@ TEST(World, a_spot_host_that_is_announced_costs_less_work) {
   EXPECT_LT(lost(seconds(120)), 0.6 * lost(seconds(0)));
 }
 
-TEST(World, a_service_answers_and_loses_replicas_with_their_hosts) {
+TEST(World, a_service_loses_replicas_with_their_hosts) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 6;
   d.fleet.front().failures = {.node_mtbf = days(3), .repair = hours(4)};

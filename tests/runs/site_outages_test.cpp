@@ -53,7 +53,7 @@ TEST(SiteOutages, without_backup_every_outage_takes_the_hosts) {
   EXPECT_TRUE(r.is_sound);
 }
 
-TEST(SiteOutages, a_dark_host_draws_nothing) {
+TEST(SiteOutages, a_host_without_power_draws_nothing) {
   design::Design d = calm();
   const Simulated lit(d, {.horizon = days(60)});
   d.sites.front().outage_mtbf = days(8);
@@ -69,7 +69,7 @@ TEST(SiteOutages, a_dark_host_draws_nothing) {
                 part.host_power.idle.base() * part.all_hosts() * dark_s);
 }
 
-TEST(SiteOutages, batteries_and_generators_carry_the_run_through) {
+TEST(SiteOutages, batteries_and_generators_bridge_an_outage) {
   design::Design d = calm();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(2);
@@ -87,7 +87,7 @@ TEST(SiteOutages, batteries_and_generators_carry_the_run_through) {
   EXPECT_EQ(r.stories.front().throttled_ns, 0);
 }
 
-TEST(SiteOutages, a_slow_generator_leaves_the_racks_hot) {
+TEST(SiteOutages, a_slow_generator_lets_the_racks_overheat) {
   design::Design d = calm();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(2);
@@ -103,7 +103,7 @@ TEST(SiteOutages, a_slow_generator_leaves_the_racks_hot) {
   EXPECT_TRUE(booked(r) == whole_time(s, days(100)));
 }
 
-TEST(SiteOutages, a_unit_beyond_the_spares_slows_the_run) {
+TEST(SiteOutages, losing_more_cooling_units_than_spares_slows_the_run) {
   design::Design d = calm();
   d.sites.front().cooling_unit = kilowatts(500);
   d.sites.front().cooling_unit_mtbf = days(20);
@@ -122,7 +122,7 @@ TEST(SiteOutages, a_unit_beyond_the_spares_slows_the_run) {
   EXPECT_LT(slow.time_ns[at(Cause::heat)], bare.done.front().stories.front().throttled_ns);
 }
 
-TEST(SiteOutages, hot_hours_slow_it_too) {
+TEST(SiteOutages, hot_hours_slow_the_run) {
   design::Design d = calm();
   d.sites.front().hours = "w.csv";
   catalog::SiteHours hours;
@@ -141,7 +141,7 @@ TEST(SiteOutages, hot_hours_slow_it_too) {
   EXPECT_EQ(cool.done.front().stories.front().throttled_ns, 0);
 }
 
-TEST(SiteOutages, same_seed_same_story) {
+TEST(SiteOutages, the_same_seed_gives_the_same_outages) {
   design::Design d = calm();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().cooling_unit_mtbf = days(30);

@@ -53,7 +53,7 @@ struct Stretch {
   }
 };
 
-TEST(SiteOutagesTimed, without_backup_the_hosts_fall_with_the_utility) {
+TEST(SiteOutagesTimed, without_backup_hosts_stop_with_the_utility) {
   const FirstOutage out;
   ASSERT_GT(out.length, 100);
   TimedTrain t(Seconds(out.at + out.length + 58 + 30), failing_utility());
@@ -96,7 +96,7 @@ TEST(SiteOutagesTimed, without_backup_the_hosts_fall_with_the_utility) {
 
 // Ten minutes of nameplate last longer at what is drawn; then it is dark until a generator carries
 // it, or the utility does.
-TEST(SiteOutagesTimed, a_battery_lasts_by_what_is_drawn) {
+TEST(SiteOutagesTimed, a_battery_lasts_longer_at_a_lower_draw) {
   const FirstOutage out;
   for (const bool has_generator : {true, false}) {
     design::Design d = failing_utility();
@@ -118,7 +118,7 @@ TEST(SiteOutagesTimed, a_battery_lasts_by_what_is_drawn) {
 }
 
 // Still dark at the end.
-TEST(SiteOutagesTimed, a_story_counts_what_has_not_ended) {
+TEST(SiteOutagesTimed, an_outage_that_has_not_ended_is_counted) {
   const FirstOutage out;
   TimedTrain t(Seconds(out.at + 500), failing_utility());
   t.run();
@@ -135,7 +135,7 @@ double loop_j_per_k(const machine::SiteLoad& load) {
 
 // Batteries carry the hosts, nobody the pumps: the loop is 10 K warmer, and the run stands until a
 // generator cools it again.
-TEST(SiteOutagesTimed, a_loop_without_pumps_stops_the_run_at_its_margin) {
+TEST(SiteOutagesTimed, a_loop_without_pumps_stops_the_run_at_its_temperature_margin) {
   const FirstOutage out;
   design::Design d = failing_utility();
   d.sites.front().battery = hours(10);
@@ -154,7 +154,7 @@ TEST(SiteOutagesTimed, a_loop_without_pumps_stops_the_run_at_its_margin) {
   EXPECT_EQ(story.dark_ns, 0);
 }
 
-TEST(SiteOutagesTimed, a_loop_is_as_warm_as_it_was_left) {
+TEST(SiteOutagesTimed, a_cooling_loop_keeps_its_heat_between_outages) {
   const FirstOutage out;
   design::Design d = failing_utility();
   d.sites.front().battery = hours(10);
@@ -175,7 +175,7 @@ double lost_at(const world::FleetPart& part, double carried) {
 
 // Four units carry the nameplate and there is no spare: three quarters of it are left when the
 // first fails.
-TEST(SiteOutagesTimed, a_lost_unit_slows_the_run_to_what_the_others_carry) {
+TEST(SiteOutagesTimed, a_lost_cooling_unit_slows_the_run_to_the_remaining_capacity) {
   design::Design d = timed_design();
   const machine::SiteLoad before = machine::load_of(jobs::build_machine(d, machine::known()), 0);
   const double heat = (before.hosts_nameplate + before.constant).base();

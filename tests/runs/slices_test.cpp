@@ -59,7 +59,7 @@ TEST(Slices, small_slices_share_accelerators) {
 
 // Of four jobs three want a seventh and one two of them: 8 an hour for 2 h are 16 at once, with
 // twenty sevenths.
-TEST(Slices, jobs_want_what_their_mix_says) {
+TEST(Slices, slices_are_asked_for_by_their_weights) {
   const Simulated s(sliced({{"1g.18gb", 3}, {"2g.35gb", 1}}, 8), {.horizon = days(60)});
   const processes::SliceOutcome& o = s.done.front().slices.front();
   EXPECT_NEAR(static_cast<double>(o.used) / (days(60).base() * 1e9), 20, 1.5);
@@ -67,7 +67,7 @@ TEST(Slices, jobs_want_what_their_mix_says) {
 
 // One job in twenty hours, of two: an accelerator is held while somebody is on it and not for
 // longer, 1 - e^(-0.1) of the time.
-TEST(Slices, an_accelerator_without_slices_is_given_back) {
+TEST(Slices, an_accelerator_without_jobs_is_given_back) {
   const Simulated s(sliced({{"1g.18gb", 1}}, 0.05), {.horizon = days(400)});
   const processes::SliceOutcome& o = s.done.front().slices.front();
   EXPECT_GT(o.finished, 300U);
@@ -77,7 +77,7 @@ TEST(Slices, an_accelerator_without_slices_is_given_back) {
   EXPECT_LT(open, 0.2);
 }
 
-TEST(Slices, two_of_three_sevenths_strand_one_of_each_accelerator) {
+TEST(Slices, two_slices_of_three_sevenths_strand_one_seventh) {
   const Simulated s(sliced({{"3g.71gb", 1}}, 8), {.horizon = days(40)});
   const processes::SliceOutcome& o = s.done.front().slices.front();
   EXPECT_GT(o.stranded, GpuTime{0});
@@ -88,7 +88,7 @@ TEST(Slices, two_of_three_sevenths_strand_one_of_each_accelerator) {
   EXPECT_TRUE(s.done.front().is_sound);
 }
 
-TEST(Slices, cut_beforehand_there_is_less_to_have) {
+TEST(Slices, fixed_slices_serve_fewer_jobs) {
   design::Design d = sliced({{"3g.71gb", 1}}, 12);
   const RunOptions options{.horizon = days(30)};
   const Simulated free(d, options);
@@ -108,7 +108,7 @@ TEST(Slices, cut_beforehand_there_is_less_to_have) {
   EXPECT_FALSE(processes::scenario_of(m, days(1)).slices.front().feasible());
 }
 
-TEST(Slices, a_lost_host_takes_its_slices_and_they_start_over) {
+TEST(Slices, jobs_on_slices_of_a_lost_host_start_over) {
   design::Design d = sliced({{"1g.18gb", 3}, {"2g.35gb", 1}}, 20);
   d.fleet.front().failures = {.node_mtbf = days(4)};
   const Simulated s(d, {.horizon = days(30)});

@@ -9,7 +9,7 @@
 namespace orrery::run {
 namespace {
 
-TEST(SparePartition, a_run_of_a_partition_goes_on_with_a_spare) {
+TEST(SparePartition, a_spare_replaces_a_host_of_any_partition) {
   const auto d = design_text::read_design(R"(orrery: 1
 name: halves
 site: { region: usa }

@@ -50,7 +50,7 @@ struct Level {
 };
 
 // At low load a task of the run takes what the closed form says.
-TEST(SpecialServices, TasksOfARunAreThoseOfThePlan) {
+TEST(SpecialServices, agent_tasks_take_as_long_as_planned) {
   design::Serve serve = asked_service();
   serve.router = catalog::ServeRouter::session;
   serve.arrivals.agent = design::AgentLoop{.calls = 5, .tool_time = seconds(3), .tool_tokens = 200};
@@ -67,7 +67,7 @@ TEST(SpecialServices, TasksOfARunAreThoseOfThePlan) {
 }
 
 // The same requests at the replicas; what is looked up comes on top.
-TEST(SpecialServices, RetrievalShiftsFirstTokensAndNoReplica) {
+TEST(SpecialServices, retrieval_delays_first_tokens_and_needs_no_replica) {
   const Level bare(design_with(asked_service()));
   design::Serve serve = asked_service();
   serve.retrieval = design::Retrieval{.index = terabytes(1), .reads = 60, .hops = 6};
@@ -86,7 +86,7 @@ TEST(SpecialServices, RetrievalShiftsFirstTokensAndNoReplica) {
       1, 1e-3);
 }
 
-TEST(SpecialServices, WhatIsEscalatedComesToTheLargerService) {
+TEST(SpecialServices, escalated_requests_reach_the_larger_service) {
   design::Serve small = asked_service();
   small.arrivals.peak = 2;
   small.escalate = design::Escalation{.service = "large", .share = 0.25};
@@ -121,7 +121,7 @@ TEST(SpecialServices, WhatIsEscalatedComesToTheLargerService) {
 
 // One piece of some hours on hosts that last ten: what is lost with them is done again, as often as
 // memoryless faults say.
-TEST(SpecialServices, ABatchBeginsAnewWhereItsHostIsLost) {
+TEST(SpecialServices, a_batch_element_restarts_if_its_host_is_lost) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 16;
   d.fleet.front().failures.node_mtbf = hours(10);
@@ -153,7 +153,7 @@ TEST(SpecialServices, ABatchBeginsAnewWhereItsHostIsLost) {
 
 // Five replicas, two an accelerator: three placements, of which each that is lost takes its
 // replicas with it, and at the end all stand.
-TEST(SpecialServices, ReplicasOfOneAcceleratorAreLostTogether) {
+TEST(SpecialServices, replicas_of_one_accelerator_are_lost_together) {
   design::Serve serve = asked_service();
   serve.tp = std::nullopt;
   serve.replicas = 5;

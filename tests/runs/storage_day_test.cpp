@@ -50,7 +50,7 @@ double simulated_hit_rate(catalog::EvictionPolicy policy, bool shuffled, double 
   return reads.outcome().hit_rate();
 }
 
-TEST(StorageReads, hit_rates_in_time_are_the_published_ones_within_a_point) {
+TEST(StorageReads, hit_rates_match_published_ones_within_a_point) {
   const CsvTable table = catalog::embedded_table("validation/cache_policy_hit_rates.csv").value();
   using enum catalog::EvictionPolicy;
   const std::pair<catalog::EvictionPolicy, const char*> columns[] = {
@@ -124,7 +124,7 @@ double starved_of(bool is_joined, BytesPerSecond wires) {
   return stream.starved();
 }
 
-TEST(StorageReads, joined_streams_get_what_each_alone_gets) {
+TEST(StorageReads, joined_streams_get_the_sum_of_single_ones) {
   for (const double wires : {1.0, 1.75, 10.0}) {
     const double each = starved_of(false, gbytes_per_s(wires));
     EXPECT_GT(each, 0.01) << wires;
@@ -174,7 +174,7 @@ TEST(StorageRun, a_run_of_very_many_hosts_keeps_the_closed_form) {
 }
 
 // One run alone on its storage, whose hosts share the servers evenly in both.
-TEST(StorageRun, a_lone_run_saves_as_the_closed_form_says) {
+TEST(StorageRun, a_single_run_saves_as_the_closed_form_says) {
   for (const auto mode : {design::CheckpointMode::sync, design::CheckpointMode::async}) {
     design::Design d = day_design(false);
     world::train_of(d).checkpoint->mode = mode;

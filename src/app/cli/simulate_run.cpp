@@ -59,7 +59,7 @@ class Progress {
 
 // Replications run in any order and are joined in theirs, so threads do not change the answer.
 std::vector<run::Replication> replicate_all(const run::Simulation& simulation, int jobs,
-                                             Terminal& terminal) {
+                                            Terminal& terminal) {
   const int all = simulation.options().replications;
   std::vector<std::optional<run::Replication>> done(static_cast<std::size_t>(all));
   Progress progress(terminal, all * world::kParts);
@@ -87,7 +87,7 @@ std::vector<run::Replication> replicate_all(const run::Simulation& simulation, i
 }  // namespace
 
 Result<run::RunOptions> run_options(const std::string& span, std::int64_t replications,
-                                     std::uint64_t seed) {
+                                    std::uint64_t seed) {
   Diagnostics faults;
   const auto horizon = parse_quantity<Seconds>(span);
   if (!horizon || *horizon < seconds(1) || *horizon > kHorizonMax) {
@@ -103,8 +103,8 @@ Result<run::RunOptions> run_options(const std::string& span, std::int64_t replic
 }
 
 std::optional<run::Run> simulate_design(const machine::Machine& machine,
-                                         const run::RunOptions& options, int jobs,
-                                         Terminal& terminal) {
+                                        const run::RunOptions& options, int jobs,
+                                        Terminal& terminal) {
   const run::Simulation simulation(machine, options);
   const std::vector<run::Replication> done = replicate_all(simulation, jobs, terminal);
   if (done.empty()) return std::nullopt;

@@ -12,11 +12,11 @@ namespace orrery::cli {
 
 // The options as they are given, read and bounded.
 Result<run::RunOptions> run_options(const std::string& horizon, std::int64_t replications,
-                                     std::uint64_t seed);
+                                    std::uint64_t seed);
 
 // All replications, or those that were done when the person pressed Ctrl-C; none where none was.
 std::optional<run::Run> simulate_design(const machine::Machine& machine,
-                                         const run::RunOptions& options, int jobs,
-                                         Terminal& terminal);
+                                        const run::RunOptions& options, int jobs,
+                                        Terminal& terminal);
 
 }  // namespace orrery::cli

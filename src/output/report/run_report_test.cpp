@@ -19,7 +19,7 @@ using ::testing::Not;
 using Json = nlohmann::json;
 
 world::RunEvent logged_event(double t_s, sim::TraceKind kind, const char* track, const char* name,
-                            double value) {
+                             double value) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
           .track = track,
@@ -37,14 +37,14 @@ figures::Figure run_figure(figures::FigureId kind, double value, double low, dou
 run::Run told_run() {
   using enum sim::TraceKind;
   run::Run run{.design = "hall",
-                .version = "3",
-                .digest = "abc",
-                .simulated = Seconds(600),
-                .seed = 17,
-                .events = 12345,
-                .replications = 1,
-                .accelerators = 16,
-                .summary = "Ran."};
+               .version = "3",
+               .digest = "abc",
+               .simulated = Seconds(600),
+               .seed = 17,
+               .events = 12345,
+               .replications = 1,
+               .accelerators = 16,
+               .summary = "Ran."};
   run.goals = {{.text = "g1",
                 .metric = "m1",
                 .unit = figures::Unit::ratio,
@@ -65,10 +65,10 @@ run::Run told_run() {
                    .limit = "repairs"}};
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};  // 9,600 in all
   run.energy_j = 77;
-  run.waterfalls = {
-      {.job = "pretrain",
-       .steps = {
-           {cluster::Cause::productive, 0.7}, {cluster::Cause::lost, 0.2}, {cluster::Cause::save, 0.1}}}};
+  run.waterfalls = {{.job = "pretrain",
+                     .steps = {{cluster::Cause::productive, 0.7},
+                               {cluster::Cause::lost, 0.2},
+                               {cluster::Cause::save, 0.1}}}};
   run.series = {.bin = Seconds(300), .columns = {"a, b", "c"}, .means = {{1, 2}, {3, 4}}};
   run.log = {logged_event(1.5, begin, "pretrain", "productive", -1),
              logged_event(2, instant, "train", "NIC", 5),
@@ -190,8 +190,9 @@ TEST(run_report, the_trace_has_a_thread_for_each_track_and_times_in_microseconds
 run::Run other_run() {
   run::Run run = told_run();
   run.design = "hall 2";
-  run.waterfalls[0].steps = {
-      {cluster::Cause::productive, 0.75}, {cluster::Cause::lost, 0.05}, {cluster::Cause::save, 0.2}};
+  run.waterfalls[0].steps = {{cluster::Cause::productive, 0.75},
+                             {cluster::Cause::lost, 0.05},
+                             {cluster::Cause::save, 0.2}};
   run.sections[0].figures = {run_figure(figures::FigureId::goodput, 0.91, 0.86, 0.93)};
   return run;
 }

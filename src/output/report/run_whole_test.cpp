@@ -20,7 +20,7 @@ figures::Figure whole_figure(figures::FigureId kind, double value, double low, d
 }
 
 world::RunEvent whole_event(double t_s, sim::TraceKind kind, const char* track, const char* name,
-                           double value) {
+                            double value) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
           .track = track,
@@ -31,15 +31,15 @@ world::RunEvent whole_event(double t_s, sim::TraceKind kind, const char* track, 
 run::Run whole_run() {
   using enum sim::TraceKind;
   run::Run run{.design = "hall",
-                .version = "3",
-                .digest = "abc",
-                .simulated = Seconds(600),
-                .seed = 17,
-                .events = 12345,
-                .replications = 5,
-                .is_whole = false,
-                .accelerators = 16,
-                .summary = "Ran."};
+               .version = "3",
+               .digest = "abc",
+               .simulated = Seconds(600),
+               .seed = 17,
+               .events = 12345,
+               .replications = 5,
+               .is_whole = false,
+               .accelerators = 16,
+               .summary = "Ran."};
   run.goals = {{.text = "g1",
                 .metric = "m1",
                 .unit = figures::Unit::ratio,
@@ -56,8 +56,8 @@ run::Run whole_run() {
                   {.layer = figures::Layer::cost, .name = "", .figures = {}}};
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};
   run.energy_j = 77;
-  run.waterfalls = {
-      {.job = "words", .steps = {{cluster::Cause::productive, 0.75}, {cluster::Cause::lost, 0.25}}}};
+  run.waterfalls = {{.job = "words",
+                     .steps = {{cluster::Cause::productive, 0.75}, {cluster::Cause::lost, 0.25}}}};
   run.racks = {{"train", 2, 4, Watts(11), Watts(13), Watts(17)}};
   run.pdus = {{"train", 1, 8, Watts(19), Watts(23), Watts(29)}};
   run.infeasible = {"x cannot be"};
@@ -131,8 +131,9 @@ TEST(run_whole, json_of_two_runs) {
   after.simulated = Seconds(700);
   after.seed = 18;
   after.sections[0].figures = {whole_figure(figures::FigureId::restart, 9, 6, 11)};
-  after.waterfalls[0].steps = {
-      {cluster::Cause::productive, 0.5}, {cluster::Cause::lost, 0.125}, {cluster::Cause::save, 0.375}};
+  after.waterfalls[0].steps = {{cluster::Cause::productive, 0.5},
+                               {cluster::Cause::lost, 0.125},
+                               {cluster::Cause::save, 0.375}};
   run::Run before = whole_run();
   before.waterfalls.push_back({.job = "gone", .steps = {}});
   EXPECT_EQ(Json::parse(json_of(before, after)), Json::parse(R"({

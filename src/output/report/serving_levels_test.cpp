@@ -55,8 +55,8 @@ void fill_levels(LevelsCase& c) {
   c.view = Json::parse(text_of(serving_view_json(*c.review, "chat")));
 }
 
-double of_window(const processes::LoadWindow& w, processes::LatencyPoints processes::WindowPart::* of,
-                 double share) {
+double of_window(const processes::LoadWindow& w,
+                 processes::LatencyPoints processes::WindowPart::* of, double share) {
   const double one = 1;
   return processes::sampled({&w, 1}, {&one, 1}, of, share).value;
 }
@@ -100,7 +100,8 @@ TEST(serving_levels, each_latency_is_read_at_its_own_share) {
 TEST(serving_levels, the_loss_of_a_replica_is_a_window_of_its_own) {
   const LevelsCase& c = shared_levels();
   const Json& loss = c.view["loss"];
-  EXPECT_DOUBLE_EQ(loss["ttft_p99_s"], of_window(c.windows.loss, &processes::WindowPart::ttft, 0.99));
+  EXPECT_DOUBLE_EQ(loss["ttft_p99_s"],
+                   of_window(c.windows.loss, &processes::WindowPart::ttft, 0.99));
   EXPECT_DOUBLE_EQ(loss["good_ratio"], good_of_window(c.windows.loss));
   EXPECT_DOUBLE_EQ(loss["restarted"], c.windows.restarted);
 }

@@ -27,24 +27,24 @@ figures::Figure moved_figure(figures::FigureId kind, double value, double low, d
 run::Run run_with(std::vector<figures::Figure> figures, double productive) {
   run::Run run{.design = "hall", .digest = "d", .simulated = Seconds(60), .seed = 3};
   run.sections = {{.layer = figures::Layer::failure, .name = "job", .figures = std::move(figures)}};
-  run.waterfalls = {
-      {.job = "job",
-       .steps = {{cluster::Cause::productive, productive}, {cluster::Cause::lost, 1 - productive}}}};
+  run.waterfalls = {{.job = "job",
+                     .steps = {{cluster::Cause::productive, productive},
+                               {cluster::Cause::lost, 1 - productive}}}};
   return run;
 }
 
 // 71.23456 % in four digits; a figure that only one of the two has did not move.
 TEST(told_groups, figures_that_both_runs_have) {
   const run::Run before = run_with({moved_figure(figures::FigureId::preemptions, 5, 4, 6),
-                                     moved_figure(figures::FigureId::holds, 1, 0, 2),
-                                     moved_figure(figures::FigureId::shrinks, 5, 4, 6),
-                                     moved_figure(figures::FigureId::grows, 7, 6, 8)},
-                                    0.7123456);
+                                    moved_figure(figures::FigureId::holds, 1, 0, 2),
+                                    moved_figure(figures::FigureId::shrinks, 5, 4, 6),
+                                    moved_figure(figures::FigureId::grows, 7, 6, 8)},
+                                   0.7123456);
   const run::Run after = run_with({moved_figure(figures::FigureId::preemptions, 6, 5, 7),
-                                    moved_figure(figures::FigureId::shrinks, 8, 4, 9),
-                                    moved_figure(figures::FigureId::grows, 7, 1, 9),
-                                    moved_figure(figures::FigureId::lemons_found, 1, 0, 2)},
-                                   0.8765432);
+                                   moved_figure(figures::FigureId::shrinks, 8, 4, 9),
+                                   moved_figure(figures::FigureId::grows, 7, 1, 9),
+                                   moved_figure(figures::FigureId::lemons_found, 1, 0, 2)},
+                                  0.8765432);
   const auto lines = lines_of(document_of(before, after));
   EXPECT_THAT(lines, Contains("h2: Goodput of job: 71.23 % -> 87.65 %"));
   const std::vector<std::string> tail(lines.end() - 3, lines.end());

@@ -314,7 +314,7 @@ run::Run run_with_log(std::vector<world::RunEvent> log) {
 }
 
 world::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const char* name,
-                         double value = -1) {
+                          double value = -1) {
   return {.at = sim::SimTime::from(Seconds(t)),
           .kind = kind,
           .track = track,

@@ -193,7 +193,7 @@ void write_points(JsonWriter& w, const LogReader& log) {
   for (const std::string& name : log.point_names.texts()) {
     const std::string_view kind = name == world::kHostRepaired ? "repaired"
                                   : name == world::kLemon      ? "lemon"
-                                                              : "fault";
+                                                               : "fault";
     w.begin_object().field("name", name).field("kind", kind).end_object();
   }
   w.end_array().key("points").begin_object();

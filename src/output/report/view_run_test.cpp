@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 world::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const char* name,
-                     double value = -1) {
+                      double value = -1) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
           .track = track,
@@ -135,9 +135,10 @@ TEST(ViewRun, tells_what_the_run_booked) {
   }
   ASSERT_EQ(done->jobs.size(), 1U);
   EXPECT_EQ(reasons, done->jobs[0].interruptions);
-  for (const cluster::Cause c : {cluster::Cause::detect, cluster::Cause::restore, cluster::Cause::start}) {
-    EXPECT_NEAR(sum[cluster::at(c)], static_cast<double>(done->jobs[0].time_ns[cluster::at(c)]) / 1e9,
-                1e-3);
+  for (const cluster::Cause c :
+       {cluster::Cause::detect, cluster::Cause::restore, cluster::Cause::start}) {
+    EXPECT_NEAR(sum[cluster::at(c)],
+                static_cast<double>(done->jobs[0].time_ns[cluster::at(c)]) / 1e9, 1e-3);
   }
 }
 

@@ -45,7 +45,8 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
   }
   std::string why = a.view->infeasible;
   if (why.empty()) {
-    for (processes::ServicePlan& p : processes::service_plans(*review.machine, *a.view->workload, false)) {
+    for (processes::ServicePlan& p :
+         processes::service_plans(*review.machine, *a.view->workload, false)) {
       if (p.job.label == a.view->label) a.plan = std::move(p);
     }
     why = a.plan.job.serve == nullptr ? "it has no replicas in time" : a.plan.job.infeasible;
@@ -58,8 +59,8 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
 }
 
 // One level by itself.
-double quantile(const processes::LoadWindow& w, processes::LatencyPoints processes::WindowPart::* of,
-                double share) {
+double quantile(const processes::LoadWindow& w,
+                processes::LatencyPoints processes::WindowPart::* of, double share) {
   const double one = 1;
   return processes::sampled({&w, 1}, {&one, 1}, of, share).value;
 }
@@ -122,7 +123,8 @@ void write_levels(JsonWriter& w, const std::vector<processes::LoadWindow>& level
   w.end_array();
 }
 
-void write_break(JsonWriter& w, const std::vector<processes::LoadWindow>& levels, const Objectives& o) {
+void write_break(JsonWriter& w, const std::vector<processes::LoadWindow>& levels,
+                 const Objectives& o) {
   w.key("breaks_at");
   double rate = 0;
   double held = 0;
@@ -176,8 +178,9 @@ void write_iterations(JsonWriter& w, const review::Review& r, const processes::W
   engines::EnginePolicy policy = traffic::policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
   const Seconds until(kTraced / ask.high);
-  const auto notes = trace_iterations(
-      policy, clock, processes::window_arrivals(ask, ask.high, until, kTracedSeed), kMostIterations);
+  const auto notes =
+      trace_iterations(policy, clock, processes::window_arrivals(ask, ask.high, until, kTracedSeed),
+                       kMostIterations);
   w.key("iterations").begin_object().field("rate", ask.high);
   w.field("end_s", notes.empty() ? 0.0 : notes.back().start + notes.back().seconds);
   w.key("rows").begin_array();
@@ -220,7 +223,8 @@ Result<std::string> serving_view_json(const review::Review& review, const std::s
   const processes::ServicePlan& plan = asked->plan;
   std::vector<double> rates;
   for (const double load : kLoads) rates.push_back(load * plan.capacity);
-  const processes::ServiceWindows windows = processes::simulate_windows(review.models(), plan.ask, rates);
+  const processes::ServiceWindows windows =
+      processes::simulate_windows(review.models(), plan.ask, rates);
   const Objectives objectives(plan.job.serve->objective);
   JsonWriter w(0);
   w.begin_object();

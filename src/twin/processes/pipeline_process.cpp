@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "twin/storage/storage_run.h"
 
 namespace orrery::processes {
 
@@ -98,13 +99,7 @@ void PipelineProcess::start_next(std::size_t stage) {
     return;
   }
   const auto spot = [&](const machine::Tier* tier) {
-    const auto& tiers = spec_.machine->tiers;
-    twin_storage::Spot at;
-    at.tier = twin_storage::Spot::kNone;
-    for (std::size_t t = 0; t < tiers.size(); ++t) {
-      if (&tiers[t] == tier) at.tier = static_cast<int>(t);
-    }
-    return at;
+    return twin_storage::Spot{.tier = twin_storage::tier_number(*spec_.machine, tier)};
   };
   plant_.start(
       {.from = spot(s.from), .to = spot(s.to), .bytes = s.out, .at_most = s.way, .tag = stage},

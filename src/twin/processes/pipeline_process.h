@@ -1,4 +1,4 @@
-// The pipeline on the clock: cycles of data that pass through its stages.
+// The pipeline in simulated time: cycles of data pass through its stages.
 //
 //   cycle k begins at k x every; a stage is ready when all that it waits for has ended in cycle k,
 //   and starts when cycle k - 1 has left it: one cycle at a time in a stage, in their order
@@ -8,7 +8,7 @@
 //   lead      from a cycle's beginning until its model serves
 //   age       of what the serving model knows: now - the beginning of its cycle; it is highest just
 //             before the next model serves, and that is the freshness that events can count on
-// Bytes are counted as they arrive. A workload that cannot run holds its stage for good.
+// Bytes are counted when they arrive. A workload that cannot run blocks its stage for good.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ constexpr const char* kMoves =
     " { stage: register, from: hot, to: warm, size: 7.2 TB },"
     " { stage: deploy, from: warm, to: hot, size: 1 TB }] }\n";
 
-TEST(PipelineProcess, moves_take_what_the_slowest_part_of_their_way_takes) {
+TEST(PipelineProcess, a_move_takes_as_long_as_the_slowest_part_of_its_path) {
   const Lived lived(with(kMoves), hours(9));
   const PipelineOutcome& o = lived.pipeline().outcome();
   ASSERT_EQ(o.stages.size(), 3U);
@@ -87,7 +87,7 @@ TEST(PipelineProcess, moves_take_what_the_slowest_part_of_their_way_takes) {
 
 // A period shorter than the ingest: the second cycle waits for the first, the third for both, and
 // for the half of the tier's writes that the first one's deployment had for 200 s.
-TEST(PipelineProcess, cycles_wait_for_the_one_before_them) {
+TEST(PipelineProcess, a_cycle_waits_for_the_one_before_it) {
   design::Design d = with(kMoves);
   d.pipeline.every = hours(0.5);
   const Lived lived(std::move(d), hours(3.5));
@@ -99,7 +99,7 @@ TEST(PipelineProcess, cycles_wait_for_the_one_before_them) {
 }
 
 // Two copies that start together share the reads of the tier that both come from.
-TEST(PipelineProcess, stages_beside_each_other_share_their_tiers) {
+TEST(PipelineProcess, concurrent_stages_share_their_tiers) {
   const Lived lived(
       with("pipeline: { stages: [{ stage: archive, name: a, from: warm, to: hot, size: 10 TB },"
            " { stage: archive, name: b, from: warm, to: hot, size: 10 TB, after: [begin] }] }\n"),
@@ -116,7 +116,7 @@ constexpr const char* kWhole =
     " { stage: serve, workload: chat },"
     " { stage: archive, from: hot, to: cold, size: 3 TB, keep: 30 d, after: [ingest] }] }\n";
 
-TEST(PipelineProcess, the_whole_life_of_data_runs_on_one_clock) {
+TEST(PipelineProcess, data_passes_from_ingest_to_serving_on_one_clock) {
   const Lived lived(with(kWhole), days(4));
   const PipelineOutcome& o = lived.pipeline().outcome();
   EXPECT_EQ(o.cycles, 4U);
@@ -142,7 +142,7 @@ TEST(PipelineProcess, the_whole_life_of_data_runs_on_one_clock) {
 }
 
 // A run that is a stage has no clock of its own.
-TEST(PipelineProcess, a_workload_that_is_a_stage_runs_when_it_is_called) {
+TEST(PipelineProcess, a_workload_that_is_a_stage_runs_only_when_called) {
   design::Design d = with(kWhole);
   d.pipeline.every.reset();
   const Lived lived(std::move(d), days(4));
@@ -242,7 +242,7 @@ void expect_bytes(const PipelineProcess& p, const machine::Machine& m) {
   }
 }
 
-TEST(PipelineProcess, any_pipeline_keeps_its_bytes_and_its_order) {
+TEST(PipelineProcess, random_pipelines_keep_their_bytes_and_their_order) {
   std::uint64_t served = 0;
   const std::uint64_t last = std::getenv("ORRERY_FULL") != nullptr ? 200 : 10;
   for (std::uint64_t seed = 1; seed <= last; ++seed) {

@@ -21,7 +21,7 @@ design::Reservation works(double start, double duration) {
 }
 
 // All hosts from 200 s to 300 s: 148 s of work after 155 s of steps are saved beforehand.
-TEST(ProcessSet, a_run_is_stopped_by_a_reservation_and_comes_back_after_it) {
+TEST(ProcessSet, a_reservation_stops_a_run_which_resumes_after_it) {
   design::Design d = timed_design();
   d.scheduler.reservations = {works(200, 100)};
   TimedTrain t(seconds(400), d);
@@ -38,7 +38,7 @@ TEST(ProcessSet, a_run_is_stopped_by_a_reservation_and_comes_back_after_it) {
 }
 
 // The queue takes a run to last twice its own time, and 20 years where it has no end.
-TEST(ProcessSet, the_queue_is_told_how_long_a_run_may_take) {
+TEST(ProcessSet, a_run_states_its_time_limit_to_the_queue) {
   for (const double raw : {0.0, 5000.0, 20 * 365.25 * 86400}) {
     TimedTrain t(seconds(100));
     t.job().raw_time = seconds(raw);
@@ -55,7 +55,7 @@ TEST(ProcessSet, the_queue_is_told_how_long_a_run_may_take) {
 }
 
 // One that does not fill whole hosts lies where there is room.
-TEST(ProcessSet, a_run_of_part_of_a_host_asks_for_no_whole_ones) {
+TEST(ProcessSet, a_run_smaller_than_a_host_does_not_ask_for_whole_hosts) {
   TimedTrain t(seconds(100));
   t.job().accelerators = 12;
   cluster::GpuAsk ask;
@@ -66,7 +66,7 @@ TEST(ProcessSet, a_run_of_part_of_a_host_asks_for_no_whole_ones) {
 }
 
 // A run on hosts without a count of accelerators has all slots of its hosts.
-TEST(ProcessSet, a_run_without_accelerators_has_its_hosts) {
+TEST(ProcessSet, a_run_without_accelerators_holds_hosts) {
   TimedTrain t(seconds(100));
   t.job().accelerators = 0;
   t.job().hosts = 3;
@@ -75,7 +75,7 @@ TEST(ProcessSet, a_run_without_accelerators_has_its_hosts) {
 }
 
 // 700 s of work: 500 are left after what was spoilt is taken back, and end 535 s of cycles later.
-TEST(ProcessSet, what_is_taken_back_is_done_again) {
+TEST(ProcessSet, work_spoilt_by_a_silent_fault_is_repeated) {
   TimedTrain t(seconds(2000));
   t.job().raw_time = seconds(700);
   world::HostIndex bad;
@@ -95,7 +95,7 @@ TEST(ProcessSet, what_is_taken_back_is_done_again) {
 }
 
 // What went wrong unseen in one run is nothing to the next.
-TEST(ProcessSet, a_new_run_begins_with_sound_hosts_and_no_copy) {
+TEST(ProcessSet, a_repeated_run_begins_without_a_copy) {
   design::Design d = timed_design();
   world::train_of(d).repeat = design::Recurrence{.every = seconds(500)};
   TimedTrain t(seconds(1000), d);
@@ -130,7 +130,7 @@ design::Design some_hosts(int hosts, const design::Workload& work) {
   return d;
 }
 
-TEST(ProcessSet, a_replica_is_stopped_by_a_reservation) {
+TEST(ProcessSet, a_reservation_stops_a_replica) {
   design::Serve serve;
   serve.network = design::PlainNetwork{.params = 1e8, .forward = Flops(1e13)};
   serve.replicas = 1;
@@ -153,7 +153,7 @@ TEST(ProcessSet, a_replica_is_stopped_by_a_reservation) {
   EXPECT_EQ(t.processes->services().front()->outcome().standing_ns, 200'000'000'000);
 }
 
-TEST(ProcessSet, slices_are_stopped_by_a_reservation) {
+TEST(ProcessSet, a_reservation_stops_slices) {
   design::Jobs jobs;
   jobs.rate = PerSecond(1);
   jobs.mean_duration = hours(1);
@@ -184,7 +184,7 @@ TEST(ProcessSet, slices_are_stopped_by_a_reservation) {
 }
 
 // High takes the place of low, and low of nobody.
-TEST(ProcessSet, a_qos_preempts_those_that_it_names) {
+TEST(ProcessSet, a_qos_preempts_only_those_it_names) {
   for (const bool high_first : {true, false}) {
     const auto stream = [](const char* name) {
       design::Jobs jobs{.rate = PerSecond(1), .mean_duration = hours(1)};
@@ -217,7 +217,7 @@ TEST(ProcessSet, a_qos_preempts_those_that_it_names) {
 }
 
 // A host that died unseen is found when the run that had it is put back, before the time-out.
-TEST(ProcessSet, a_dead_host_that_is_released_is_seen_at_once) {
+TEST(ProcessSet, a_dead_host_is_found_when_its_job_leaves) {
   TimedTrain t(seconds(600));
   failure::FaultCause hangs{.name = "hangs", .scope = kTakesHost};
   hangs.sight = failure::FaultSight::timeout;
@@ -244,7 +244,7 @@ TEST(ProcessSet, a_dead_host_that_is_released_is_seen_at_once) {
 
 // Two fleets behind one feed that carries twelve of their sixteen slots at work: what comes second
 // waits until the first has ended, though its own hosts are free.
-TEST(ProcessSet, fleets_of_a_site_wait_for_its_power) {
+TEST(ProcessSet, fleets_of_one_site_share_its_power_limit) {
   const auto stream = [](const char* name, const std::string& fleet) {
     design::Jobs jobs{.rate = PerSecond(1), .mean_duration = hours(1)};
     jobs.sizes = {8};
@@ -278,7 +278,7 @@ TEST(ProcessSet, fleets_of_a_site_wait_for_its_power) {
 }
 
 // Runs are numbered from the first run on, whatever services stand before them.
-TEST(ProcessSet, hosts_are_written_down_as_the_runs_beside_a_service) {
+TEST(ProcessSet, recorded_hosts_name_their_run_whatever_services_there_are) {
   const design::Serve serve;
   TimedTrain t(seconds(100));
   t.scenario.services.push_back({.job = {.workload = &t.machine.design().workloads.front(),
@@ -297,7 +297,7 @@ TEST(ProcessSet, hosts_are_written_down_as_the_runs_beside_a_service) {
 }
 
 // Three hosts of the run and one that is free go at once: whoever is on them is told once.
-TEST(ProcessSet, a_group_that_falls_tells_whoever_is_on_it_once) {
+TEST(ProcessSet, a_job_is_told_once_of_a_group_fault) {
   for (const bool at_once : {true, false}) {
     TimedTrain t(seconds(340));
     failure::FaultCause cause{.name = "switch", .scope = kTakesHost, .keeps_disk = true};

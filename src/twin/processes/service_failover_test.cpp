@@ -74,7 +74,7 @@ double requests_in(const LoadWindow& w) {
                          [](double sum, const WindowPart& p) { return sum + p.requests; });
 }
 
-TEST(ServiceFailover, at_the_worst_hour_the_others_take_what_they_have_room_for) {
+TEST(ServiceFailover, other_zones_take_as_many_users_as_they_have_capacity_for) {
   const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   ASSERT_EQ(zones.size(), 2u);
@@ -95,7 +95,7 @@ TEST(ServiceFailover, at_the_worst_hour_the_others_take_what_they_have_room_for)
               1e-9);
 }
 
-TEST(ServiceFailover, guests_that_wait_for_nobody_are_answered_as_those_at_home) {
+TEST(ServiceFailover, guests_of_an_idle_zone_are_answered_as_at_home) {
   const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   // Sixteen replicas, which least requests keep apart: nobody meets anybody.
   const GuestWindows w = guests_at(m, {.own = 3, .rate = 3, .replicas = 16});
@@ -108,7 +108,7 @@ TEST(ServiceFailover, guests_that_wait_for_nobody_are_answered_as_those_at_home)
   EXPECT_NEAR(requests_in(alone.guests), requests_in(w.guests), 10);
 }
 
-TEST(ServiceFailover, a_longer_way_is_seen_in_every_first_token_and_in_nothing_else) {
+TEST(ServiceFailover, distance_delays_first_tokens_only) {
   const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   GuestAsk ask{.own = 6, .rate = 6, .stay = 3, .replicas = 3};
   const GuestWindows near = guests_at(m, ask);
@@ -128,7 +128,7 @@ TEST(ServiceFailover, a_longer_way_is_seen_in_every_first_token_and_in_nothing_e
   EXPECT_GT(good_share(std::span(&late.hosts, 1), one), 0);
 }
 
-TEST(ServiceFailover, answers_that_were_lost_begin_anew_at_once_and_are_met_by_all) {
+TEST(ServiceFailover, requests_in_flight_at_a_lost_site_restart_at_the_other) {
   const machine::Machine m = jobs::build_machine(two_sites(), machine::known());
   const GuestWindows calm = guests_at(m, {.own = 20, .rate = 20, .stay = 0, .replicas = 4});
   const GuestWindows storm = guests_at(m, {.own = 20, .rate = 20, .stay = 6, .replicas = 4});
@@ -138,7 +138,7 @@ TEST(ServiceFailover, answers_that_were_lost_begin_anew_at_once_and_are_met_by_a
   EXPECT_GT(p99_of(storm.hosts), p99_of(calm.hosts));
 }
 
-TEST(ServiceFailover, nobody_is_sent_where_the_data_may_not_be) {
+TEST(ServiceFailover, users_are_not_sent_where_their_data_may_not_go) {
   design::Design d = two_sites();
   d.sites[1].region = "deu";
   paired(d).zones[0].residency = "usa";
@@ -157,7 +157,7 @@ TEST(ServiceFailover, nobody_is_sent_where_the_data_may_not_be) {
   EXPECT_TRUE(jobs::failover_ways(apart, apart.design().workloads.front(), 0).empty()) << "no line";
 }
 
-TEST(ServiceFailover, a_zone_has_the_replicas_that_it_names) {
+TEST(ServiceFailover, a_zone_runs_the_replicas_it_names) {
   design::Design d = two_sites();
   paired(d).zones[1].replicas = 11;
   const machine::Machine m = jobs::build_machine(d, machine::known());

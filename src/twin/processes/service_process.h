@@ -1,19 +1,19 @@
 // A service as a process: replicas that are placed, load, answer, die and come back.
 //
 //   each replica: queue -> start (weights, graphs) -> answers -> (fault: detect -> queue ...)
-// Requests are not followed: the traffic of the hour over the replicas that stand gives the load of
-// each, and what the windows say of that load (service_plan.h) is weighted by the requests that
+// Requests are not followed: the traffic of the hour divided by the replicas that stand is the load
+// of each, and the windows' results at that load (service_plan.h) are weighted by the requests that
 // came. New weights are taken up one replica after the other, so that the rest answers meanwhile; a
 // replica that is lost comes back with them. Replicas on slices of one accelerator are placed, lost
 // and brought back together. The slots of a replica that stands are productive for
 // the share of time in which it computes, and wait for requests in the rest. Traffic that finds too
 // few replicas is late.
-// Where the design says so, replicas follow the load (traffic/autoscaler.h): requests in flight are
+// If the design says so, replicas follow the load (traffic/autoscaler.h): requests in flight are
 // those that stay at the load of the hour, and a backlog of what came and was not carried
 //   d backlog / dt = rate - replicas that stand x what one carries
 // Called replicas go through the queue and start; those that leave do so at once, the last first.
-// Where zones take each other's traffic (service_regions.h) a zone is told what of its own goes
-// elsewhere or is turned away, and who comes to it.
+// If zones take each other's traffic (service_regions.h), a zone is told how much of its own goes
+// elsewhere or is refused, and how much comes to it.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@
 
 namespace orrery::processes {
 
-// What zones do with each other's requests, a second.
+// Requests per second that zones exchange.
 struct ZoneTraffic {
   double away = 0;     // of its own, answered elsewhere
   double refused = 0;  // of its own, answered nowhere
@@ -34,7 +34,7 @@ struct ZoneTraffic {
   auto operator<=>(const ZoneTraffic&) const = default;
 };
 
-// Time at one load: an hour of the day, so many replicas that stand, and the other zones' part.
+// A load: an hour of the day, the replicas that stand, and the traffic of other zones.
 struct ServiceLoad {
   std::size_t hour = 0;
   int standing = 0;

@@ -91,7 +91,7 @@ TEST(ServiceProcess, replicas_start_and_answer_the_hours_traffic) {
 }
 
 // After the 24th hour the first comes again.
-TEST(ServiceProcess, the_day_begins_anew) {
+TEST(ServiceProcess, the_hours_of_the_day_repeat) {
   TimedService t(hours(26));
   t.plan().job.day.fill(3);
   t.plan().job.day[1] = 9;
@@ -109,7 +109,7 @@ failure::FaultCause service_fault(failure::FaultScope scope) {
 }
 
 // Its launcher starts it again in its place once the health check has seen it.
-TEST(ServiceProcess, a_replica_whose_processes_die_starts_where_it_was) {
+TEST(ServiceProcess, a_replica_restarts_in_place_after_a_process_fault) {
   for (const bool is_given : {true, false}) {
     design::Design d = answering_design(3);
     d.scheduler.recovery.detect.reset();
@@ -141,7 +141,7 @@ TEST(ServiceProcess, a_replica_whose_processes_die_starts_where_it_was) {
 
 // Both replicas of the first host are put back and may start again after 100 s; 6 a second on one
 // replica are a third of the way from what was seen to what it carries at all.
-TEST(ServiceProcess, replicas_of_a_lost_host_go_back_into_the_queue) {
+TEST(ServiceProcess, replicas_of_a_lost_host_are_requeued) {
   TimedService t(hours(1));
   t.strike(1000, 0, service_fault(kTakesHost));
   t.run();
@@ -158,7 +158,7 @@ TEST(ServiceProcess, replicas_of_a_lost_host_go_back_into_the_queue) {
                     {Cause::standby, 12 * 3340 + 4 * 210 - productive}});
 }
 
-TEST(ServiceProcess, a_replica_that_loses_its_place_starts_anew) {
+TEST(ServiceProcess, an_evicted_replica_starts_again) {
   TimedService t(hours(1));
   const auto put_back = [&](double second) {
     t.at(second, [](world::World& w) {
@@ -176,7 +176,7 @@ TEST(ServiceProcess, a_replica_that_loses_its_place_starts_anew) {
   EXPECT_NEAR(t.booked_s(Cause::stranded), 4 * 200, 1e-4);
 }
 
-TEST(ServiceProcess, new_weights_are_taken_up_one_replica_after_the_other) {
+TEST(ServiceProcess, replicas_load_new_weights_one_after_the_other) {
   TimedService t(hours(1));
   t.at(1000, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
   t.run();
@@ -186,7 +186,7 @@ TEST(ServiceProcess, new_weights_are_taken_up_one_replica_after_the_other) {
 
 // Called at 20 s the first begins anew and stands at 70 s; the others stand since 50 s and reload
 // until 120 s and 170 s.
-TEST(ServiceProcess, a_replica_that_starts_begins_anew_with_new_weights) {
+TEST(ServiceProcess, a_starting_replica_restarts_with_new_weights) {
   TimedService t(hours(1));
   t.at(20, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
   t.run();
@@ -195,7 +195,7 @@ TEST(ServiceProcess, a_replica_that_starts_begins_anew_with_new_weights) {
 
 // The one that reloads dies at 1010: the next goes on at once, and the dead one comes back at 1120
 // with the weights that are newest then.
-TEST(ServiceProcess, a_replica_that_dies_holds_up_no_other) {
+TEST(ServiceProcess, a_dead_replica_does_not_delay_new_weights_elsewhere) {
   TimedService t(hours(1));
   t.at(1000, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
   t.at(1010, [](world::World& w) {
@@ -206,7 +206,7 @@ TEST(ServiceProcess, a_replica_that_dies_holds_up_no_other) {
   expect_loads(t.outcome(), {{{0, 0}, 50}, {{0, 1}, 100}, {{0, 2}, 20}, {{0, 3}, 3430}});
 }
 
-TEST(ServiceProcess, other_zones_change_what_is_answered_here) {
+TEST(ServiceProcess, traffic_of_other_zones_changes_the_load) {
   TimedService t(hours(1));
   const auto take = [&](double second, const ZoneTraffic& traffic) {
     t.at(second,
@@ -240,7 +240,7 @@ TEST(ServiceProcess, other_zones_change_what_is_answered_here) {
   EXPECT_NEAR(t.level("main_it_w", 150), 6000 + 1.5 * 8000 * 0.57 * 0.375, 1e-6);
 }
 
-TEST(ServiceProcess, what_is_wider_than_the_fleet_is_never_placed) {
+TEST(ServiceProcess, a_replica_wider_than_the_fleet_is_never_placed) {
   TimedService t(hours(1));
   t.plan().slots = 25;
   t.run();
@@ -313,7 +313,7 @@ using Standing = std::map<int, double>;
 // 300 requests came before the first two stood; at 60 s 160 of them are left, and 12 in flight: all
 // four are called. At 120 s they hold six in all: one is left, which at 180 s has 18 in flight;
 // three are wanted, and at 240 s one again.
-TEST(ServiceProcess, replicas_follow_what_is_in_flight) {
+TEST(ServiceProcess, replicas_follow_requests_in_flight) {
   ScaledService t(seconds(250));
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {1, 120}, {2, 60}, {3, 10}, {4, 10}}));
@@ -326,7 +326,7 @@ TEST(ServiceProcess, replicas_follow_what_is_in_flight) {
 
 // What is seen is a minute old: the four are called at 120 s, stand at 170 s, and at 180 s the 12
 // in flight of two replicas are seen.
-TEST(ServiceProcess, a_late_look_calls_later) {
+TEST(ServiceProcess, scaling_lag_delays_new_replicas) {
   ScaledService t(seconds(190), 3, seconds(60));
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {2, 130}, {4, 10}}));
@@ -334,14 +334,14 @@ TEST(ServiceProcess, a_late_look_calls_later) {
 }
 
 // Four stay until no look of the last 100 s wanted them: that of 60 s did until 160 s.
-TEST(ServiceProcess, replicas_are_held_for_a_while) {
+TEST(ServiceProcess, surplus_replicas_are_kept_for_the_hold_time) {
   ScaledService t(seconds(235), 3, Seconds(0), seconds(100));
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {1, 55}, {2, 60}, {4, 70}}));
 }
 
 // Started in 70 s, the first two have answered all by 120 s: the two that start are sent away.
-TEST(ServiceProcess, a_replica_that_starts_is_sent_away) {
+TEST(ServiceProcess, a_starting_replica_can_be_retired) {
   ScaledService t(seconds(250));
   t.plan().job.start = seconds(70);
   t.run();
@@ -352,7 +352,7 @@ TEST(ServiceProcess, a_replica_that_starts_is_sent_away) {
 }
 
 // One host has room for two; the others wait until they are wanted no more.
-TEST(ServiceProcess, a_replica_that_waits_is_sent_away) {
+TEST(ServiceProcess, a_queued_replica_can_be_retired) {
   ScaledService t(seconds(250), 1);
   t.run();
   EXPECT_EQ(t.standing(), (Standing{{0, 50}, {2, 200}}));
@@ -362,7 +362,7 @@ TEST(ServiceProcess, a_replica_that_waits_is_sent_away) {
 }
 
 // Called with new weights at 115 s, the third reloads when all but the first leave at 120 s.
-TEST(ServiceProcess, a_replica_that_leaves_does_not_hold_up_new_weights) {
+TEST(ServiceProcess, a_retired_replica_does_not_delay_new_weights) {
   ScaledService t(seconds(175));
   t.at(111, [](world::World& w) { w.process(world::ProcessIndex(0)).call(); });
   t.run();
@@ -372,7 +372,7 @@ TEST(ServiceProcess, a_replica_that_leaves_does_not_hold_up_new_weights) {
 }
 
 // Nobody waits for more than the least where little comes.
-TEST(ServiceProcess, the_least_stand_always) {
+TEST(ServiceProcess, the_minimum_of_replicas_always_runs) {
   ScaledService t(seconds(250));
   t.plan().job.day.fill(0.1);
   t.plan().least = 2;

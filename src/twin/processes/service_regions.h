@@ -1,10 +1,9 @@
-// The zones of services that take each other's traffic, in a run: one policy a service
-// (traffic/failover.h), looked at whenever replicas of a zone come or go, an hour begins, or a zone
+// The zones of services that take each other's traffic, in a run: one policy per service
+// (traffic/failover.h), asked whenever replicas of a zone come or go, an hour begins, or a zone
 // that is down is to be given up.
 //
-// A zone carries what its replicas that stand carry within the objective; with none of them it is
-// down, whatever took them: a site without power, or one host after the other. A zone that is back
-// has its users as its replicas answer, one after the other.
+// A zone carries what its running replicas carry within the objective. Without running replicas it
+// is down, whatever the cause. A zone that comes back regains its users as its replicas answer.
 #pragma once
 
 #include <map>

@@ -51,7 +51,7 @@ struct TimedZones : TimedWorld {
 };
 
 // Down from 1000 to 1110: its users find nobody for 30 s, and are then answered elsewhere.
-TEST(ServiceRegions, users_of_a_lost_zone_are_sent_elsewhere_after_a_while) {
+TEST(ServiceRegions, users_of_a_lost_zone_move_after_failover_after) {
   TimedZones t(hours(1));
   t.strike(1000, 0, {.name = "dies", .scope = kTakesProcess});
   t.run(true);
@@ -68,7 +68,7 @@ TEST(ServiceRegions, users_of_a_lost_zone_are_sent_elsewhere_after_a_while) {
 }
 
 // There is room for one and a half of the three.
-TEST(ServiceRegions, those_for_whom_nobody_has_room_are_refused) {
+TEST(ServiceRegions, requests_beyond_all_capacity_are_refused) {
   TimedZones t(hours(1), 5.5);
   t.strike(1000, 0, {.name = "dies", .scope = kTakesProcess});
   t.run();
@@ -77,7 +77,7 @@ TEST(ServiceRegions, those_for_whom_nobody_has_room_are_refused) {
 }
 
 // A zone that is back before its users are sent away has sent none.
-TEST(ServiceRegions, a_zone_that_comes_back_in_time_sends_nobody) {
+TEST(ServiceRegions, a_zone_that_recovers_in_time_keeps_its_users) {
   TimedZones t(hours(1), 8, 200);
   t.strike(1000, 0, {.name = "dies", .scope = kTakesProcess});
   t.run();
@@ -87,7 +87,7 @@ TEST(ServiceRegions, a_zone_that_comes_back_in_time_sends_nobody) {
 }
 
 // In the second hour more come than it carries: what is over goes where there is room.
-TEST(ServiceRegions, a_busy_hour_sends_what_is_over_its_capacity) {
+TEST(ServiceRegions, a_zone_forwards_the_load_above_its_capacity) {
   TimedZones t(hours(2));
   t.scenario.services[0].job.day[1] = 9.5;
   t.run();
@@ -98,7 +98,7 @@ TEST(ServiceRegions, a_busy_hour_sends_what_is_over_its_capacity) {
 }
 
 // Zones that name no other are each alone.
-TEST(ServiceRegions, zones_without_ways_keep_their_users) {
+TEST(ServiceRegions, zones_without_failover_keep_their_users) {
   TimedZones t(hours(1));
   for (ServicePlan& p : t.scenario.services) p.failover.reset();
   t.strike(1000, 0, {.name = "dies", .scope = kTakesProcess});

@@ -82,7 +82,7 @@ traffic::TalkLoad talk_load(const TalkingService& s, const TalkCase& c, double u
 // Talks fill for three thoughts more, tasks for one task too; at most 6000 requests. What counts of
 // tasks is as often as many as a task has calls, four times at the most, and others come until the
 // last has ended.
-TEST(ServiceWindowsSessions, talks_and_tasks_fill_for_longer) {
+TEST(ServiceWindowsSessions, conversations_and_tasks_fill_a_window_for_longer) {
   for (const TalkCase& c :
        {TalkCase{"talks", 3, 5, false, 0.5}, TalkCase{"tasks", 3, 2, true, 0.5},
         TalkCase{"long tasks", 6, 1, true, 0.5}, TalkCase{"many", 3, 8000, false, 0.5}}) {
@@ -134,7 +134,7 @@ TEST(ServiceWindowsSessions, talks_and_tasks_fill_for_longer) {
 }
 
 // 100 tokens of cache: half of it for a prompt, half for its answer.
-TEST(ServiceWindowsSessions, lengths_are_cut_to_what_a_replica_holds) {
+TEST(ServiceWindowsSessions, lengths_are_limited_to_the_capacity_of_a_replica) {
   TalkingService s([](design::Serve& serve) {
     serve.arrivals.output_tokens = 70;
     serve.arrivals.shared_prefix = 0.3;
@@ -172,7 +172,7 @@ TEST(ServiceWindowsSessions, lengths_are_cut_to_what_a_replica_holds) {
 }
 
 // Steps that bring two tokens and a half are so many fewer.
-TEST(ServiceWindowsSessions, answers_take_the_steps_that_bring_their_tokens) {
+TEST(ServiceWindowsSessions, an_answer_takes_as_many_steps_as_its_tokens_need) {
   TalkingService s([](design::Serve& serve) { serve.arrivals.output_tokens = 50; });
   s.ask.query.request.accepted_per_step = 2.5;
   for (const traffic::Timed& t : window_arrivals(s.ask, 5, seconds(5), 1)) {
@@ -182,7 +182,7 @@ TEST(ServiceWindowsSessions, answers_take_the_steps_that_bring_their_tokens) {
 }
 
 // What its replicas have to do at most, and the hour that it grows most in.
-TEST(ServiceWindowsSessions, an_autoscaled_plan_knows_its_steepest_hour) {
+TEST(ServiceWindowsSessions, an_autoscaled_service_has_a_window_of_its_steepest_hour) {
   TalkingService s([](design::Serve& serve) {
     serve.replicas.reset();
     serve.autoscale = design::Autoscale{.min = 1, .max = 9, .target = 1.5};
@@ -206,24 +206,6 @@ TEST(ServiceWindowsSessions, an_autoscaled_plan_knows_its_steepest_hour) {
   EXPECT_EQ(p.ask.most, p.most);
   EXPECT_EQ(p.ask.replicas, 9);
   EXPECT_DOUBLE_EQ(p.ask.low, std::ranges::min(p.job.day) / 9);
-}
-
-TEST(ServiceWindowsSessions, what_is_not_said_is_none) {
-  EXPECT_EQ(GuestAsk{}.own + GuestAsk{}.rate + GuestAsk{}.stay, 0);
-  EXPECT_EQ(GuestAsk{}.replicas, 1);
-  EXPECT_EQ(GuestWindows{}.restarted, 0);
-  EXPECT_EQ(ServiceWindows{}.restarted, 0);
-  const WindowAsk ask;
-  EXPECT_EQ(ask.low + ask.high + ask.most + ask.guests + ask.prefill, 0);
-  EXPECT_EQ(ask.replicas, 1);
-  const ServiceRise rise;
-  EXPECT_EQ(rise.before + rise.after + rise.replicas, 0);
-  const ServicePlan plan;
-  EXPECT_EQ(plan.replicas + plan.least + plan.prefill, 0);
-  EXPECT_EQ(plan.capacity + plan.most, 0);
-  EXPECT_EQ(plan.slots, 1);
-  EXPECT_EQ(plan.beside, 1);
-  EXPECT_EQ(plan.fleet, 0U);
 }
 
 design::Design adapted_design(int count, int slots) {
@@ -257,7 +239,7 @@ struct Windowed {
   }
 };
 
-TEST(ServiceWindowsSessions, FewerSlotsMakeFirstTokensWait) {
+TEST(ServiceWindowsSessions, fewer_adapter_slots_delay_first_tokens) {
   const Windowed all(adapted_design(64, 64));
   const Windowed some(adapted_design(64, 16));
   const Windowed few(adapted_design(64, 4));
@@ -266,7 +248,7 @@ TEST(ServiceWindowsSessions, FewerSlotsMakeFirstTokensWait) {
   EXPECT_GT(few.ttft, 1);
 }
 
-TEST(ServiceWindowsSessions, TheyCostATokenALittle) {
+TEST(ServiceWindowsSessions, adapters_slow_tokens_slightly) {
   design::Design d = adapted_design(8, 8);
   const Windowed with(d);
   std::get<design::Serve>(d.workloads.front().task).adapters.reset();
@@ -275,7 +257,7 @@ TEST(ServiceWindowsSessions, TheyCostATokenALittle) {
   EXPECT_LT(with.tpot, 1.5 * without.tpot);
 }
 
-TEST(ServiceWindowsSessions, RequestsAskForAllOfThemTheFirstMost) {
+TEST(ServiceWindowsSessions, the_first_adapters_are_asked_for_most) {
   const machine::Machine m = jobs::build_machine(adapted_design(10, 4), machine::known());
   const ServicePlan plan = service_plans(m, m.design().workloads.front(), false).front();
   const auto load = window_arrivals(plan.ask, 20, seconds(200), 1);
@@ -286,7 +268,7 @@ TEST(ServiceWindowsSessions, RequestsAskForAllOfThemTheFirstMost) {
   EXPECT_GT(asked[1], 4 * asked[10]);
 }
 
-TEST(ServiceWindowsSessions, ATalkKeepsItsOwn) {
+TEST(ServiceWindowsSessions, a_conversation_keeps_its_adapter) {
   design::Design d = adapted_design(10, 4);
   auto& serve = std::get<design::Serve>(d.workloads.front().task);
   serve.arrivals.turns = 4;
@@ -307,7 +289,7 @@ TEST(ServiceWindowsSessions, ATalkKeepsItsOwn) {
 }
 
 // What all prompts begin with is found only where the adapter's own copy still lies.
-TEST(ServiceWindowsSessions, SharedPrefixesAreFoundAsThePlanSays) {
+TEST(ServiceWindowsSessions, shared_prefixes_are_found_as_planned) {
   design::Design d = adapted_design(40, 40);
   auto& serve = std::get<design::Serve>(d.workloads.front().task);
   serve.arrivals.shared_prefix = 0.5;

@@ -109,7 +109,7 @@ void expect_same(const LoadWindow& told, const LoadWindow& wanted) {
 
 // Four of the six replicas, three stays before what counts and two after it; 400 requests where
 // twelve stays have fewer, 1600 where they have more.
-TEST(ServiceWindowsSpans, a_level_counts_twelve_stays_between_its_filling_and_its_draining) {
+TEST(ServiceWindowsSpans, a_level_counts_twelve_mean_stays) {
   Spanned s([](design::Serve& serve) {
     serve.objective.ttft_p99 = milliseconds(100);
     serve.objective.tpot_p99 = milliseconds(20);
@@ -134,7 +134,7 @@ TEST(ServiceWindowsSpans, a_level_counts_twelve_stays_between_its_filling_and_it
 
 // Of 18 replicas 16 are seen; the first dies when they have filled and is back after its start, a
 // minute at the most. What counts begins a stay before that and ends a stay after it is back.
-TEST(ServiceWindowsSpans, a_loss_is_seen_from_a_stay_before_it_until_a_stay_after_its_end) {
+TEST(ServiceWindowsSpans, a_loss_window_spans_a_stay_on_either_side) {
   for (const double start : {4.0, 70.0}) {
     Spanned s([](design::Serve& serve) { serve.objective.latency_p99 = milliseconds(200); });
     s.ask.replicas = 18;
@@ -162,7 +162,7 @@ struct RiseCase {
 };
 
 // The steepest hour is met by the replicas of the hour before it, twenty of which 16 are seen.
-TEST(ServiceWindowsSpans, a_rise_is_seen_for_twice_what_replicas_take_to_follow) {
+TEST(ServiceWindowsSpans, a_rise_window_spans_twice_the_scaling_delay) {
   for (const RiseCase& c : {RiseCase{0.3, 0.2, 0.1, 0.2, 4, 1}, RiseCase{400, 2, 3, 4, 1.2, 400}}) {
     Spanned s([&c](design::Serve& serve) {
       serve.replicas.reset();
@@ -197,7 +197,7 @@ TEST(ServiceWindowsSpans, a_rise_is_seen_for_twice_what_replicas_take_to_follow)
 }
 
 // Users of a lost site on 16 of 20 replicas: those whose answers were lost begin anew at once.
-TEST(ServiceWindowsSpans, guests_come_beside_those_who_are_there) {
+TEST(ServiceWindowsSpans, guests_share_the_replicas_with_local_users) {
   Spanned s;
   const double each = s.rate_with(1.5) / 30;
   const GuestAsk g{
@@ -222,7 +222,7 @@ TEST(ServiceWindowsSpans, guests_come_beside_those_who_are_there) {
 }
 
 // Nobody is there before them, and nobody of theirs was being answered.
-TEST(ServiceWindowsSpans, guests_alone_have_the_replicas_to_themselves) {
+TEST(ServiceWindowsSpans, guests_without_local_users_have_all_replicas) {
   Spanned s;
   const double each = s.rate_with(1.5) / 30;
   const GuestWindows told = simulate_guests(s.machine.models(), s.ask,
@@ -233,7 +233,7 @@ TEST(ServiceWindowsSpans, guests_alone_have_the_replicas_to_themselves) {
 }
 
 // A quarter of 12 replicas take prompts in: of the four that are seen one.
-TEST(ServiceWindowsSpans, prefill_apart_is_seen_in_its_share_of_the_replicas) {
+TEST(ServiceWindowsSpans, separate_prefill_has_its_share_of_the_replicas) {
   Spanned s([](design::Serve& serve) {
     serve.disaggregated = true;
     serve.prefill_replicas = 3;
@@ -263,7 +263,7 @@ TEST(ServiceWindowsSpans, prefill_apart_is_seen_in_its_share_of_the_replicas) {
 }
 
 // Four levels from the quietest hour to the busiest, and the busiest on one replica less.
-TEST(ServiceWindowsSpans, levels_are_the_loads_that_a_run_meets) {
+TEST(ServiceWindowsSpans, levels_span_the_loads_of_a_run) {
   Spanned s;
   const auto rates = [&] {
     std::vector<double> all;
@@ -300,7 +300,7 @@ TEST(ServiceWindowsSpans, levels_are_the_loads_that_a_run_meets) {
 }
 
 // Until replicas have followed, the others have up to 0.98 of what they carry at all.
-TEST(ServiceWindowsSpans, a_service_that_follows_its_load_has_levels_beyond_it) {
+TEST(ServiceWindowsSpans, an_autoscaled_service_has_levels_above_its_load) {
   Spanned s([](design::Serve& serve) {
     serve.replicas.reset();
     serve.autoscale = design::Autoscale{.min = 1, .max = 5, .target = 2};
@@ -318,7 +318,7 @@ TEST(ServiceWindowsSpans, a_service_that_follows_its_load_has_levels_beyond_it) 
   }
 }
 
-TEST(ServiceWindowsSpans, loads_that_are_none_or_too_many_have_no_window) {
+TEST(ServiceWindowsSpans, zero_load_and_overload_have_no_window) {
   Spanned s;
   s.ask.most = 3;
   const double rates[] = {0, 1, 3, 3.1};

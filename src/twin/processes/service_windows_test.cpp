@@ -57,7 +57,7 @@ struct Planned {
   }
 };
 
-TEST(ServiceWindows, ALostReplicaIsSeenInTheFirstTokens) {
+TEST(ServiceWindows, a_lost_replica_raises_time_to_first_token) {
   const Planned p(service_design());
   ASSERT_TRUE(p.plan.feasible()) << p.plan.job.infeasible;
   const Sampled calm = p.figure(&WindowPart::ttft, 0.99);
@@ -68,7 +68,7 @@ TEST(ServiceWindows, ALostReplicaIsSeenInTheFirstTokens) {
 }
 
 // Loads of a day, of the others while one is lost, and no more than a replica carries.
-TEST(ServiceWindows, LevelsReachWhatALostReplicaLeavesTheOthers) {
+TEST(ServiceWindows, levels_include_the_load_after_a_replica_is_lost) {
   const Planned p(service_design());
   const std::vector<LoadWindow>& levels = p.plan.windows.levels;
   ASSERT_GE(levels.size(), 2U);
@@ -78,7 +78,7 @@ TEST(ServiceWindows, LevelsReachWhatALostReplicaLeavesTheOthers) {
 }
 
 // A third of every prompt is the same for all.
-TEST(ServiceWindows, PromptsShareTheirBeginning) {
+TEST(ServiceWindows, shared_prompt_prefixes_shorten_first_tokens) {
   design::Design d = service_design();
   serve_of(d).prefix_cache = true;
   serve_of(d).arrivals.shared_prefix = 0.3;
@@ -97,7 +97,7 @@ TEST(ServiceWindows, PromptsShareTheirBeginning) {
   EXPECT_LE(shared / prompts, 0.3);
 }
 
-TEST(ServiceWindows, FewerReplicasServeLater) {
+TEST(ServiceWindows, fewer_replicas_answer_later) {
   design::Design d = service_design();
   const Planned four(d);
   serve_of(d).replicas = 2;
@@ -105,7 +105,7 @@ TEST(ServiceWindows, FewerReplicasServeLater) {
             four.figure(&WindowPart::whole, 0.99).value);
 }
 
-TEST(ServiceWindows, PrefillApartKeepsTokensEven) {
+TEST(ServiceWindows, separate_prefill_keeps_time_per_token_even) {
   design::Design d = service_design();
   const Planned joined(d);
   serve_of(d).disaggregated = true;
@@ -116,7 +116,7 @@ TEST(ServiceWindows, PrefillApartKeepsTokensEven) {
             joined.figure(&WindowPart::tpot, 0.99).value);
 }
 
-TEST(ServiceWindows, GuessesBringTokensSooner) {
+TEST(ServiceWindows, speculative_decoding_shortens_time_per_token) {
   design::Design d = service_design();
   serve_of(d).model = "llama-3-70b";
   serve_of(d).tp = 4;
@@ -127,14 +127,14 @@ TEST(ServiceWindows, GuessesBringTokensSooner) {
             plain.figure(&WindowPart::tpot, 0).value);
 }
 
-TEST(ServiceWindows, AServiceWithoutRequestsHasNone) {
+TEST(ServiceWindows, a_service_without_requests_has_no_windows) {
   design::Design d = service_design();
   serve_of(d).arrivals.rate = PerSecond(0);
   EXPECT_TRUE(Planned(d).plan.windows.levels.empty());
 }
 
 // A network that is no transformer waits in closed form, which is not sampled.
-TEST(ServiceWindows, AClosedFormHasNoSamplingError) {
+TEST(ServiceWindows, a_closed_form_has_no_sampling_error) {
   design::Design d = service_design();
   serve_of(d).model.clear();
   serve_of(d).network = design::PlainNetwork{.params = 1e8, .forward = Flops(1e13)};
@@ -143,7 +143,7 @@ TEST(ServiceWindows, AClosedFormHasNoSamplingError) {
   EXPECT_LT(p99.error, 1e-6);
 }
 
-TEST(ServiceWindows, WeightsFallToBothSides) {
+TEST(ServiceWindows, a_load_between_two_levels_weights_both) {
   const std::vector<LoadWindow> levels{{.rate = 1}, {.rate = 2}};
   std::vector<double> weights(2);
   add_weight(weights, levels, 0.5, 10);
@@ -227,7 +227,7 @@ design::Design design_of(const Case& c) {
 
 class AgainstFullRuns : public testing::TestWithParam<Case> {};
 
-TEST_P(AgainstFullRuns, WindowsAgreeWithinTheirInterval) {
+TEST_P(AgainstFullRuns, windows_agree_within_their_interval) {
   const bool whole_day = std::getenv("ORRERY_FULL") != nullptr;
   const Planned p(design_of(GetParam()));
   ASSERT_TRUE(p.plan.feasible()) << p.plan.job.infeasible;
@@ -241,7 +241,7 @@ TEST_P(AgainstFullRuns, WindowsAgreeWithinTheirInterval) {
 
 // Windows of one load drawn apart: a stated interval holds the mean of all of them in four of five
 // or more, and not in all.
-TEST_P(AgainstFullRuns, TheStatedErrorCoversTheSpreadOfWindows) {
+TEST_P(AgainstFullRuns, the_stated_error_covers_the_spread_of_windows) {
   if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "forty windows of each service";
   constexpr int kWindows = 40;
   const Planned p(design_of(GetParam()));

@@ -67,7 +67,7 @@ struct TimedSlices : TimedWorld {
 
 // Every accelerator is one job's, or a seventh of it is: a queue of so many servers, first come
 // first served.
-TEST(SliceProcess, jobs_of_one_size_wait_as_for_so_many_servers) {
+TEST(SliceProcess, equal_slices_wait_as_a_queue_with_that_many_servers) {
   const struct {
     const char* profile;
     std::size_t servers;
@@ -110,7 +110,7 @@ TEST(SliceProcess, jobs_of_one_size_wait_as_for_so_many_servers) {
 }
 
 // Far apart, so that each has an accelerator for itself and gives it back.
-TEST(SliceProcess, an_accelerator_is_open_while_a_job_is_on_it) {
+TEST(SliceProcess, an_accelerator_is_held_while_a_slice_is_in_use) {
   TimedSlices t({{"1g.18gb", 3}, {"2g.35gb", 1}}, seconds(60000), 4000, 20);
   ASSERT_EQ(t.plan().job.shares, (std::vector<double>{0.75, 1}));
   t.run(true);
@@ -156,7 +156,7 @@ struct StruckSlices : TimedSlices {
 };
 
 // The job starts over on another accelerator at once; its own is looked at for a minute.
-TEST(SliceProcess, a_fault_takes_what_a_job_has_done) {
+TEST(SliceProcess, a_fault_loses_the_work_of_a_slice) {
   const StruckSlices t(kTakesProcess, 40);
   ASSERT_GT(t.cut.run, 1000);
   const SliceOutcome& o = t.outcome();
@@ -175,7 +175,7 @@ TEST(SliceProcess, a_fault_takes_what_a_job_has_done) {
   EXPECT_NEAR(t.last_level("idle_accelerators"), 6, 1e-6);
 }
 
-TEST(SliceProcess, a_lost_host_takes_the_accelerator) {
+TEST(SliceProcess, a_lost_host_takes_its_accelerators) {
   // Seen after 60 s; the job has moved to another accelerator of the host, and waits then.
   const StruckSlices t(kTakesHost, 150);
   const SliceOutcome& o = t.outcome();
@@ -191,7 +191,7 @@ TEST(SliceProcess, a_lost_host_takes_the_accelerator) {
 }
 
 // Cut into two of three sevenths, the seventh that is left fits neither.
-TEST(SliceProcess, what_no_job_fits_is_stranded) {
+TEST(SliceProcess, slices_that_fit_no_job_are_stranded) {
   TimedSlices t({{"3g.71gb", 1}}, Seconds(1), 10, 5e7);
   const std::vector<Cut> all = drawn_cuts(t.plan(), 1e6);
   const double second = all[1].at;

@@ -4,10 +4,10 @@
 //                 ^        | a fault: nobody knows for a while, then back into the queue
 //                 +--------+ and from the beginning: nothing is known of their checkpoints
 // A running job's slots are productive; what a fault takes is lost work. A stream draws its jobs as
-// they come; a batch submits its array and counts it down, and comes back where it repeats. Work
-// that waits for clean hours is held before it comes to the queue (facility/clean_hours.h); what
-// that saves is told of the runs that ended, beside the same runs begun as much earlier as they
-// were held. That others would have found other places then is not counted.
+// they come; a batch submits its array, counts it down, and may repeat. Work that waits for clean
+// hours is held before it enters the queue (facility/clean_hours.h). The saving compares the jobs
+// that ended with the same jobs started earlier by the time they were held. Wrong where that would
+// have changed the places of others.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace orrery::processes {
 
-// Jobs that wait for one reason.
+// Jobs that wait for the same reason.
 struct WaitCount {
   std::uint64_t jobs = 0;
   std::string first;  // what the first of them is told

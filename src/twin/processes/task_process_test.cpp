@@ -81,7 +81,7 @@ TEST(TaskProcess, jobs_wait_run_and_end) {
 }
 
 // Four on each of two hosts, beside one of six that leaves no room for four.
-TEST(TaskProcess, a_job_that_names_its_hosts_lies_on_as_many) {
+TEST(TaskProcess, a_job_runs_on_the_number_of_hosts_it_names) {
   for (const int nodes : {0, 1, 2, 3}) {
     TimedStream t(seconds(100), users_design(3));
     t.job(0, 90, 8, nodes);
@@ -97,7 +97,7 @@ TEST(TaskProcess, a_job_that_names_its_hosts_lies_on_as_many) {
 }
 
 // The job of three ends first, so its slots are counted first: those below 3 / 8 are its own.
-TEST(TaskProcess, a_fault_of_a_process_hits_the_job_on_its_slot) {
+TEST(TaskProcess, a_process_fault_hits_the_job_on_its_slot) {
   for (const double where : {0.0, 0.374, 0.375, 0.99}) {
     SCOPED_TRACE(where);
     TimedStream t(seconds(400));
@@ -132,7 +132,7 @@ TEST(TaskProcess, a_fault_of_a_process_hits_the_job_on_its_slot) {
   }
 }
 
-TEST(TaskProcess, a_second_fault_is_seen_as_late_after_itself) {
+TEST(TaskProcess, a_second_fault_restarts_the_detection_time) {
   design::Design d = users_design(2);
   d.scheduler.recovery.detect = seconds(20);
   TimedStream t(seconds(400), d);
@@ -147,7 +147,7 @@ TEST(TaskProcess, a_second_fault_is_seen_as_late_after_itself) {
   EXPECT_EQ(t.outcome().slowdowns, (Numbers{2.65}));  // 65 + 100 + 100 s
 }
 
-TEST(TaskProcess, a_lost_host_puts_all_its_jobs_back) {
+TEST(TaskProcess, a_lost_host_requeues_all_its_jobs) {
   TimedStream t(seconds(240));
   t.job(0, 100, 5);
   t.job(10, 50, 3);
@@ -165,7 +165,7 @@ TEST(TaskProcess, a_lost_host_puts_all_its_jobs_back) {
                     {Cause::repair, 8 * 150}});
 }
 
-TEST(TaskProcess, a_job_that_is_put_back_loses_what_it_did) {
+TEST(TaskProcess, a_requeued_job_loses_its_work) {
   TimedStream t(seconds(400));
   t.job(0, 100, 5);
   t.at(30, [](world::World& w) {
@@ -201,7 +201,7 @@ TEST(TaskProcess, a_qos_ends_jobs_at_its_limit) {
   EXPECT_EQ(t.world->fleet(0).queue().running(), 0U);
 }
 
-TEST(TaskProcess, what_can_never_start_is_turned_away) {
+TEST(TaskProcess, jobs_that_can_never_start_are_rejected) {
   TimedStream t(seconds(100));
   t.job(0, 40, 17);
   t.job(0, 40, 16);
@@ -212,7 +212,7 @@ TEST(TaskProcess, what_can_never_start_is_turned_away) {
 }
 
 // The first 200 that wait are asked why.
-TEST(TaskProcess, those_that_wait_at_the_end_say_why) {
+TEST(TaskProcess, waiting_jobs_have_a_reason_at_the_end) {
   TimedStream t(seconds(100));
   for (int i = 0; i < 205; ++i) t.job(i < 1 ? 0 : 1, 1000, 16);
   t.run();
@@ -242,7 +242,7 @@ struct CleanStream : TimedStream {
   explicit CleanStream(Seconds horizon) : TimedStream(horizon, design_of()) {}
 };
 
-TEST(TaskProcess, a_job_that_is_held_is_told_until_when) {
+TEST(TaskProcess, a_held_job_says_when_it_is_released) {
   CleanStream t(hours(8));
   t.job(hours(7.5).base(), 5400, 4);
   t.job(hours(7.8).base(), 5400, 4);
@@ -258,7 +258,7 @@ TEST(TaskProcess, a_job_that_is_held_is_told_until_when) {
 }
 
 // An hour and a half of four slots at 520 W, from nine on in place of half past seven.
-TEST(TaskProcess, what_a_held_job_draws_is_told_beside_what_it_would_have) {
+TEST(TaskProcess, the_draw_of_held_jobs_is_kept_with_and_without_the_hold) {
   CleanStream t(hours(13));
   t.job(hours(7.5).base(), 5400, 4);
   t.job(hours(9.75).base(), 1800, 2);  // not held
@@ -388,7 +388,7 @@ TEST(TaskProcess, a_batch_without_all_its_elements_has_not_ended) {
 }
 
 // Seventy hosts and two in reserve: the second partition has the 66th to the 70th.
-TEST(TaskProcess, jobs_lie_on_the_hosts_of_their_partition) {
+TEST(TaskProcess, jobs_run_on_the_hosts_of_their_partition) {
   design::Design d = world::queue_design(
       70, {world::jobs_of("a", {.partition = "day"}), world::jobs_of("b", {.partition = "late"})});
   d.fleet.front().spares = 2;
@@ -413,7 +413,7 @@ TEST(TaskProcess, jobs_lie_on_the_hosts_of_their_partition) {
 
 // Three of seventy hosts are reserved from 100 s to 200 s: what would run into that on 68 waits for
 // its end, and what is over before starts at once.
-TEST(TaskProcess, jobs_keep_off_the_hosts_that_are_reserved) {
+TEST(TaskProcess, jobs_avoid_reserved_hosts) {
   const struct {
     double run;
     int hosts;
@@ -439,7 +439,7 @@ TEST(TaskProcess, jobs_keep_off_the_hosts_that_are_reserved) {
 
 // 2 x 900 GPU-seconds of one user are less than 16 x 200 of another: at 1210, when the fleet is
 // free, the first goes before the other, who came earlier.
-TEST(TaskProcess, who_has_used_less_goes_first) {
+TEST(TaskProcess, the_user_who_has_used_less_goes_first) {
   for (const bool is_fair : {true, false}) {
     design::Design d = world::queue_design(3, {world::jobs_of("a", {})});
     d.scheduler.fair_share = is_fair;
@@ -464,7 +464,7 @@ TEST(TaskProcess, who_has_used_less_goes_first) {
 }
 
 // What a user's job has used counts while it runs, and once.
-TEST(TaskProcess, what_runs_has_used_its_part_by_now) {
+TEST(TaskProcess, running_jobs_count_as_use_once) {
   design::Design d = world::queue_design(3, {world::jobs_of("a", {})});
   d.scheduler.fair_share = true;
   TimedWorld t(d, seconds(2000));

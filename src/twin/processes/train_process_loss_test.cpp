@@ -67,7 +67,7 @@ void expect_loss(const LossCase& c) {
 
 // Copies can be read on their host 9 s after the save and outlive it after 20 s: two cycles end
 // after 214 s.
-TEST(TrainProcessLoss, what_the_newest_copy_that_can_be_read_holds_is_kept) {
+TEST(TrainProcessLoss, a_run_keeps_the_work_in_its_newest_readable_copy) {
   const LossCase kCases[] = {
       {"processes die", 250, 236, 14, 200, kTakesProcess},
       {"a host dies and can be read", 250, 236, 14, 200},
@@ -82,7 +82,7 @@ TEST(TrainProcessLoss, what_the_newest_copy_that_can_be_read_holds_is_kept) {
   for (const LossCase& c : kCases) expect_loss(c);
 }
 
-TEST(TrainProcessLoss, a_loss_that_is_announced_is_saved_for_where_there_is_time) {
+TEST(TrainProcessLoss, an_announced_loss_is_saved_for_if_there_is_time) {
   // 225 - 30 s of steps are 188 s of work, safe 30 s after the save began.
   const LossCase kCases[] = {
       {"in time", 225, 211, 14, 188, kTakesHost, false, 30},
@@ -95,7 +95,7 @@ TEST(TrainProcessLoss, a_loss_that_is_announced_is_saved_for_where_there_is_time
   for (const LossCase& c : kCases) expect_loss(c);
 }
 
-TEST(TrainProcessLoss, where_copies_lie_decides_what_is_kept) {
+TEST(TrainProcessLoss, the_place_of_copies_decides_what_is_kept) {
   const auto shared_first = [](TimedTrain& t) { t.save().first = &t.shared; };
   const auto in_step = [](TimedTrain& t) { t.save().async = false; };
   const LossCase kCases[] = {
@@ -130,7 +130,7 @@ TEST(TrainProcessLoss, a_peer_has_what_a_lost_host_wrote) {
 }
 
 // Twice at the same place: the outage is one, and begins with the first.
-TEST(TrainProcessLoss, a_fault_in_a_restart_starts_it_over) {
+TEST(TrainProcessLoss, a_fault_during_a_restart_starts_it_over) {
   TimedTrain t(seconds(600));
   t.strike_run(295, fault_of(kTakesProcess));
   t.strike_run(295 + 11 + 65 + 20, fault_of(kTakesProcess));
@@ -157,7 +157,7 @@ struct PutBackCase {
 
 // The scheduler takes its hosts after 250 s of steps: a reservation was known before, and what was
 // done is saved.
-TEST(TrainProcessLoss, a_run_that_is_put_back_waits_to_be_requeued) {
+TEST(TrainProcessLoss, a_preempted_run_waits_for_the_requeue_delay) {
   const PutBackCase kCases[] = {{cluster::StopCause::preempted, true, 36, 1},
                                 {cluster::StopCause::failed, true, 36, 0},
                                 {cluster::StopCause::reserved, true, 0, 0},
@@ -183,7 +183,7 @@ TEST(TrainProcessLoss, a_run_that_is_put_back_waits_to_be_requeued) {
   }
 }
 
-TEST(TrainProcessLoss, a_run_that_is_put_back_in_its_start_starts_anew) {
+TEST(TrainProcessLoss, a_run_requeued_while_starting_starts_again) {
   TimedTrain t(seconds(200));
   t.at(20, [&](world::World& w) {
     w.fleet(0).queue().put_back(t.running(), cluster::StopCause::preempted);
@@ -193,7 +193,7 @@ TEST(TrainProcessLoss, a_run_that_is_put_back_in_its_start_starts_anew) {
 }
 
 // 472 s of work after 500 s of steps, 400 of them saved and 200 from before the host went wrong.
-TEST(TrainProcessLoss, a_silent_fault_takes_back_what_was_saved_after_it) {
+TEST(TrainProcessLoss, a_silent_fault_spoils_later_saves) {
   TimedTrain t(seconds(800));
   world::HostIndex bad, good;
   t.at(20, [&](world::World& w) {
@@ -224,7 +224,7 @@ struct FoundCase {
 };
 
 // A crash after 500 s of steps keeps 400 s of work; a second later the host is found.
-TEST(TrainProcessLoss, what_was_spoilt_is_taken_back_while_the_run_is_down) {
+TEST(TrainProcessLoss, spoilt_work_is_dropped_while_the_run_is_down) {
   for (const FoundCase& c : {FoundCase{250, 200}, FoundCase{50, 0}, FoundCase{490, 400}}) {
     SCOPED_TRACE(c.silent);
     const double restore = c.sound > 0 ? 13 : 0;
@@ -253,7 +253,7 @@ TEST(TrainProcessLoss, what_was_spoilt_is_taken_back_while_the_run_is_down) {
 }
 
 // Four losses in a row, each on another host and within ten minutes of the start: a person looks.
-TEST(TrainProcessLoss, a_run_that_breaks_hosts_is_held) {
+TEST(TrainProcessLoss, a_run_that_breaks_hosts_is_held_for_a_person) {
   for (const bool is_given : {true, false}) {
     design::Design d = timed_design();
     d.fleet.front().count = 60;

@@ -56,7 +56,7 @@ TEST(TrainProcessPace, every_second_of_a_slowed_run_has_its_cause) {
 constexpr double kBusy = 100.0 / 107;
 constexpr double kRise = 8000 * (kBusy * 0.4 * (0.5 + 0.3 * 0.57) + 7.0 / 107 * 0.15);
 
-TEST(TrainProcessPace, a_run_draws_by_its_phases_and_is_in_the_series) {
+TEST(TrainProcessPace, a_run_draws_power_by_its_phases) {
   SlowRun t;
   const world::World& world = t.run(true);
   EXPECT_NEAR(t.outcome().host_draw.base(), 2000 + kRise, 1e-9 * kRise);
@@ -82,7 +82,7 @@ TEST(TrainProcessPace, a_run_draws_by_its_phases_and_is_in_the_series) {
   }
 }
 
-TEST(TrainProcessPace, a_run_writes_down_its_phases_and_its_hosts) {
+TEST(TrainProcessPace, a_recorded_run_logs_its_phases_and_hosts) {
   TimedTrain t(seconds(300));
   t.job().raw_time = seconds(200);
   t.run(true);
@@ -135,7 +135,7 @@ TEST(TrainProcessPace, a_run_that_repeats_begins_every_period) {
   EXPECT_EQ(o.saves, 3U);
 }
 
-TEST(TrainProcessPace, a_run_that_takes_longer_than_its_period_begins_at_once) {
+TEST(TrainProcessPace, an_overdue_run_begins_at_once) {
   design::Design d = timed_design();
   world::train_of(d).repeat = design::Recurrence{.every = seconds(100)};
   TimedTrain t(seconds(755), d);
@@ -149,7 +149,7 @@ TEST(TrainProcessPace, a_run_that_takes_longer_than_its_period_begins_at_once) {
   EXPECT_EQ(t.outcome().span_ns, 755'000'000'000);
 }
 
-TEST(TrainProcessPace, runs_of_a_year_are_spread_over_it) {
+TEST(TrainProcessPace, runs_per_year_are_spread_evenly) {
   const auto finished = [](std::optional<int> runs, Seconds horizon) {
     design::Design d = timed_design();
     world::train_of(d).runs = runs;
@@ -164,7 +164,7 @@ TEST(TrainProcessPace, runs_of_a_year_are_spread_over_it) {
   EXPECT_EQ(finished({}, years(0.5) + seconds(253)), 1U);
 }
 
-TEST(TrainProcessPace, a_run_ends_where_its_end_lies_within_the_time) {
+TEST(TrainProcessPace, a_run_ends_within_the_horizon) {
   for (const double horizon : {252.0, 251.5}) {
     TimedTrain t((Seconds(horizon)));
     t.job().raw_time = seconds(200);
@@ -177,7 +177,7 @@ TEST(TrainProcessPace, a_run_ends_where_its_end_lies_within_the_time) {
 }
 
 // Paused by half for 10 s and by a quarter for 40 s, it ends 5 s and 10 s later.
-TEST(TrainProcessPace, what_sets_it_back_moves_its_end) {
+TEST(TrainProcessPace, setbacks_delay_the_end_of_a_run) {
   TimedTrain t(seconds(400));
   t.job().raw_time = seconds(200);
   const auto set_back = [&t](double second, Cause cause, Seconds span, double share) {
@@ -203,7 +203,7 @@ TEST(TrainProcessPace, what_sets_it_back_moves_its_end) {
 }
 
 // Its NIC is no host of the run's: the run stands three quarters of the 8 s that a watchdog takes.
-TEST(TrainProcessPace, a_nic_that_pauses_the_network_holds_those_it_reaches) {
+TEST(TrainProcessPace, a_network_storm_stops_the_runs_it_reaches) {
   for (const bool has_watchdog : {true, false}) {
     TimedTrain t(seconds(500));
     world::StormPlan& storm = t.scenario.fleets[0].storm;
@@ -235,7 +235,7 @@ TEST(TrainProcessPace, a_nic_that_pauses_the_network_holds_those_it_reaches) {
   }
 }
 
-TEST(TrainProcessPace, a_storm_that_reaches_nobody_stops_nobody) {
+TEST(TrainProcessPace, a_storm_without_reach_stops_no_run) {
   TimedTrain t(seconds(500));
   t.scenario.fleets[0].storm = {.reach = 1e-15, .left = 0, .watchdog = seconds(8)};
   RandomStream random(1, "storm");

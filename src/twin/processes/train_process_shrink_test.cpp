@@ -38,7 +38,7 @@ std::vector<std::string> host_story(const TimedWorld& t) {
 // It loses a host after 250 s of steps and goes on with seven from 364 on; the host is mended at
 // 506, 142 s into the cycles, and taken in behind the save that ends at 578. All eight step again
 // at 636.
-TEST(TrainProcessShrink, a_run_goes_on_with_seven_of_eight_and_takes_the_eighth_in_behind_a_save) {
+TEST(TrainProcessShrink, a_run_shrinks_to_seven_hosts_and_grows_after_a_save) {
   TimedTrain t(seconds(700), tight_design(6));
   ASSERT_TRUE(t.job().elastic);
   t.strike_run(295, host_dies(), 3);
@@ -77,7 +77,7 @@ TEST(TrainProcessShrink, a_run_goes_on_with_seven_of_eight_and_takes_the_eighth_
 }
 
 // With work to end: 200 s are kept, then 7/8 of what steps do.
-TEST(TrainProcessShrink, its_end_comes_at_the_rate_that_is_left) {
+TEST(TrainProcessShrink, a_shrunk_run_ends_later) {
   TimedTrain t(seconds(900), tight_design(6));
   t.scenario.fleets[0].repair.reset = days(3);
   t.job().raw_time = seconds(200 + 105);
@@ -96,7 +96,7 @@ TEST(TrainProcessShrink, its_end_comes_at_the_rate_that_is_left) {
 }
 
 // Replicas of two hosts: the fourth of them is gone, and its other host is given back.
-TEST(TrainProcessShrink, a_host_that_holds_no_whole_replica_is_given_back) {
+TEST(TrainProcessShrink, hosts_without_a_whole_replica_are_given_back) {
   TimedTrain t(seconds(500), tight_design(2, 2));
   ASSERT_EQ(t.job().elastic->unit_hosts, 2);
   t.strike_run(295, host_dies(), 3);
@@ -118,7 +118,7 @@ TEST(TrainProcessShrink, a_host_that_holds_no_whole_replica_is_given_back) {
 }
 
 // Both hosts of a replica are mended by 577: they are taken in together.
-TEST(TrainProcessShrink, a_replica_comes_back_whole) {
+TEST(TrainProcessShrink, a_run_grows_by_whole_replicas) {
   TimedTrain t(seconds(800), tight_design(2, 2));
   t.strike_run(295, host_dies(), 3);
   t.run();
@@ -134,7 +134,7 @@ TEST(TrainProcessShrink, a_replica_comes_back_whole) {
 }
 
 // Five seconds after the first another host dies: nothing starts until it is seen.
-TEST(TrainProcessShrink, it_does_not_start_with_a_host_that_is_dead) {
+TEST(TrainProcessShrink, a_run_does_not_start_with_a_dead_host) {
   TimedTrain t(seconds(500), tight_design(6));
   t.strike_run(295, host_dies(), 3);
   t.strike_run(300, host_dies(), 5);
@@ -154,7 +154,7 @@ TEST(TrainProcessShrink, it_does_not_start_with_a_host_that_is_dead) {
 }
 
 // With too few left it goes back into the queue, and waits there for the host that is mended.
-TEST(TrainProcessShrink, with_fewer_than_its_least_it_waits) {
+TEST(TrainProcessShrink, a_run_waits_if_fewer_than_its_minimum_are_left) {
   TimedTrain t(seconds(600), tight_design(8));
   t.strike_run(295, host_dies(), 3);
   t.run();
@@ -175,7 +175,7 @@ TEST(TrainProcessShrink, with_fewer_than_its_least_it_waits) {
 }
 
 // Of eight hosts two are lost at once and it goes on with six at the least: it takes those.
-TEST(TrainProcessShrink, after_a_loss_it_asks_for_as_many_as_there_are) {
+TEST(TrainProcessShrink, after_a_loss_a_run_asks_for_the_hosts_there_are) {
   TimedTrain t(seconds(600), tight_design(7));
   t.strike_run(295, host_dies(), 3);
   t.strike_run(296, host_dies(), 5);
@@ -195,7 +195,7 @@ TEST(TrainProcessShrink, after_a_loss_it_asks_for_as_many_as_there_are) {
 }
 
 // A free host, or one in reserve, stands in for it: the run is requeued and whole.
-TEST(TrainProcessShrink, a_host_in_its_stead_is_better_than_fewer) {
+TEST(TrainProcessShrink, a_run_takes_a_replacement_host_rather_than_shrink) {
   for (const bool in_reserve : {true, false}) {
     SCOPED_TRACE(in_reserve);
     design::Design d = tight_design(6);
@@ -229,7 +229,7 @@ TEST(TrainProcessShrink, a_host_in_its_stead_is_better_than_fewer) {
 }
 
 // Somebody of its own priority waits for the host: the run leaves it to them.
-TEST(TrainProcessShrink, it_does_not_grow_past_those_who_wait) {
+TEST(TrainProcessShrink, a_run_does_not_grow_ahead_of_waiting_jobs) {
   for (const int priority : {0, -1}) {
     design::Design d = tight_design(6);
     design::Jobs jobs{.rate = PerSecond(1), .mean_duration = hours(1)};
@@ -264,7 +264,7 @@ failure::FaultCause lost_with_disk() {
 // It loses a host at 295 and steps with seven from 364 on. At 400 it is put back, for no fault of a
 // host: at 465 it asks for all eight, which are there when the host is mended at 506. Started at
 // 551, it has its copy at 564.
-TEST(TrainProcessShrink, a_run_that_is_put_back_asks_for_all_of_its_hosts) {
+TEST(TrainProcessShrink, a_requeued_run_asks_for_all_its_hosts) {
   TimedTrain t(seconds(600), shrinking_design());
   ASSERT_TRUE(t.job().elastic);
   t.strike_run(295, lost_with_disk(), 3);

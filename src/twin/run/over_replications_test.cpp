@@ -9,7 +9,7 @@ namespace orrery::run {
 
 namespace {
 
-TEST(OverReplications, MeanAndTheirMiddleEightyPercent) {
+TEST(OverReplications, an_estimate_is_the_mean_with_its_middle_eighty_percent) {
   std::vector<Replication> done(3);
   done[0].events = 1, done[1].events = 2, done[2].events = 6;
   const OverReplications over(done);

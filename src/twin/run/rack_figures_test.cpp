@@ -1,4 +1,5 @@
 // What racks and power units draw, and which pass their limit.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void expect_sums(const Simulated& s, const std::string& name) {
 }
 
 // Windows of requests take long without optimisation: the templates with services run in full.
-TEST(RackFigures, draw_together_what_their_site_draws) {
+TEST(RackFigures, racks_together_draw_what_their_site_draws) {
   std::vector<const char*> names = {"recommender"};
   if (std::getenv("ORRERY_FULL") != nullptr)
     names = {"superpod-h100", "small-lab", "chatbot-zones"};
@@ -63,7 +64,7 @@ TEST(RackFigures, draw_together_what_their_site_draws) {
 }
 
 // Runs that shrink and grow, and jobs that are preempted, leave racks and come back.
-TEST(RackFigures, draw_together_what_their_site_draws_under_faults) {
+TEST(RackFigures, racks_together_draw_what_their_site_draws_under_faults) {
   design::Design d = world::sample_design();
   d.fleet.front().count = 16;
   d.fleet.front().spares = 1;
@@ -78,7 +79,7 @@ TEST(RackFigures, draw_together_what_their_site_draws_under_faults) {
 }
 
 // Four nodes of 10.2 kW to a rack of 30 kW: steps of the run are at 8.4 kW a node.
-TEST(RackFigures, above_their_limit_are_named) {
+TEST(RackFigures, a_rack_above_its_limit_is_named) {
   const auto limits = [](std::optional<Watts> rack) {
     design::Design d = world::sample_design();
     d.fleet.front().nodes_per_rack = 4;
@@ -99,7 +100,7 @@ TEST(RackFigures, above_their_limit_are_named) {
   EXPECT_NE(said.find("racks pass 30 kW at their highest: 0 (33"), std::string::npos) << said;
 }
 
-TEST(RackFigures, OfRacksByHand) {
+TEST(RackFigures, rack_power_is_the_mean_and_the_highest_of_its_hosts) {
   HandMadeRun m;
   world::FleetPart& part = m.scenario.fleets[0];
   part.racks_per_pdu = 2;
@@ -141,7 +142,7 @@ TEST(RackFigures, OfRacksByHand) {
             std::string::npos);
 }
 
-TEST(RackFigures, racks_above_their_limit_are_named_worst_first) {
+TEST(RackFigures, the_worst_racks_above_their_limit_come_first) {
   HandMadeRun t;
   world::FleetPart& part = t.scenario.fleets[0];
   part.rack_limit = kilowatts(9);
@@ -153,11 +154,9 @@ TEST(RackFigures, racks_above_their_limit_are_named_worst_first) {
   t.tell_all();
   const figures::Section* s = t.section(Layer::facility, "racks of " + part.fleet->fleet->name);
   ASSERT_NE(s, nullptr);
-  EXPECT_EQ(s->limit,
-            "7 of 8 racks pass 9 kW at their highest: 7 (17 kW), 6 (16 kW), 5 (15 kW), 4 (14 kW), "
-            "3 (13 kW) and 2 more; fewer nodes a rack, a power_cap or a higher limit would keep "
-            "it");
-  EXPECT_EQ(s->summary, "8 racks of 4 hosts, 1 on a power unit, in the first replication");
+  EXPECT_THAT(s->limit, testing::StartsWith("7 of 8 racks pass 9 kW"));
+  EXPECT_THAT(s->limit,
+              testing::HasSubstr("7 (17 kW), 6 (16 kW), 5 (15 kW), 4 (14 kW), 3 (13 kW)"));
   part.host_power.peak = Watts(0);
   t.tell_all();
   EXPECT_EQ(t.section(Layer::facility, "racks of " + part.fleet->fleet->name), nullptr);
@@ -165,7 +164,7 @@ TEST(RackFigures, racks_above_their_limit_are_named_worst_first) {
 }
 
 // Two racks of 10 kW on a unit of 20 kW, which carries 80 % of that for long.
-TEST(RackFigures, a_power_unit_may_be_above_its_limit_alone) {
+TEST(RackFigures, a_power_unit_may_pass_its_limit_while_its_racks_do_not) {
   HandMadeRun t;
   world::FleetPart& part = t.scenario.fleets[0];
   part.rack_limit = kilowatts(12);
@@ -178,9 +177,8 @@ TEST(RackFigures, a_power_unit_may_be_above_its_limit_alone) {
   const std::string name = "racks of " + part.fleet->fleet->name;
   const figures::Section* s = t.section(figures::Layer::facility, name);
   ASSERT_NE(s, nullptr);
-  EXPECT_EQ(s->limit,
-            "1 of 1 power units pass 16 kW at their highest: 0 (20 kW); fewer nodes a rack, a "
-            "power_cap or a higher limit would keep it");
+  EXPECT_THAT(s->limit, testing::StartsWith("1 of 1 power units pass 16 kW"));
+  EXPECT_THAT(s->limit, testing::HasSubstr("0 (20 kW)"));
   part.pdu_rating = kilowatts(25);
   t.tell_all();
   EXPECT_EQ(t.section(figures::Layer::facility, name)->limit, "") << "20 kW, to the watt";

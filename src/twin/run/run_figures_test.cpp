@@ -30,7 +30,7 @@ namespace {
 
 using figures::Layer;
 
-TEST(RunFigures, OfATrainingRunByHand) {
+TEST(RunFigures, figures_of_a_training_run_by_hand) {
   HandMadeRun m;
   const std::string label = m.scenario.trains[0].label;
   processes::JobOutcome& o = m.done[0].jobs[0];
@@ -83,7 +83,7 @@ TEST(RunFigures, OfATrainingRunByHand) {
   EXPECT_NEAR(step->low, p.step.base() / (1 + p.error), 1e-12);
 }
 
-TEST(RunFigures, OfARunThatEndsOrNeverBeganByHand) {
+TEST(RunFigures, figures_of_a_run_that_ended_and_one_that_never_began) {
   HandMadeRun m(world::sample_design(), 2);
   const std::string label = m.scenario.trains[0].label;
   for (Replication& r : m.done) {
@@ -111,7 +111,7 @@ TEST(RunFigures, OfARunThatEndsOrNeverBeganByHand) {
   EXPECT_FALSE(m.run.passes());
 }
 
-TEST(RunFigures, OfFleetsAndFaultsByHand) {
+TEST(RunFigures, figures_of_fleets_and_faults_by_hand) {
   HandMadeRun m;
   ByCause<GpuTime>& t = m.done[0].fleet_time[0];
   t[at(Cause::productive)] = 40;
@@ -143,7 +143,7 @@ TEST(RunFigures, OfFleetsAndFaultsByHand) {
   EXPECT_EQ(faults->figures[2].id(), "lemons_found");
 }
 
-TEST(RunFigures, TheDiagnosisNamesTheLargestLossBelowFourFifths) {
+TEST(RunFigures, below_80_percent_busy_the_largest_loss_is_named) {
   HandMadeRun m;
   ByCause<GpuTime>& t = m.done[0].gpu_time;
   t[at(Cause::productive)] = 80;
@@ -171,7 +171,7 @@ bool has_note(const run::Run& run, const std::string& begins) {
                              [&](const std::string& n) { return n.starts_with(begins); });
 }
 
-TEST(RunFigures, one_fault_and_one_restart) {
+TEST(RunFigures, a_run_with_one_fault_and_one_restart) {
   HandMadeRun t;
   const std::string label = t.scenario.trains[0].label;
   design::Train train = *t.scenario.trains[0].train;
@@ -203,7 +203,7 @@ TEST(RunFigures, one_fault_and_one_restart) {
                 " between faults of the job expected");
 }
 
-TEST(RunFigures, goals_that_a_run_measures_are_judged) {
+TEST(RunFigures, a_run_judges_the_goals_it_measures) {
   HandMadeRun t;
   processes::JobOutcome& o = t.first().jobs[0];
   o.span_ns = 1000 * kSecondNs;
@@ -222,7 +222,7 @@ TEST(RunFigures, goals_that_a_run_measures_are_judged) {
   EXPECT_EQ(t.run.summary, "0 of 1 goals met in 1 h of simulated time, 2 replications.");
 }
 
-TEST(RunFigures, notes_say_what_was_left_out) {
+TEST(RunFigures, notes_list_what_is_not_simulated) {
   HandMadeRun t;
   t.tell_all();
   EXPECT_TRUE(has_note(t.run, "storage stands in closed form"));
@@ -254,7 +254,7 @@ TEST(RunFigures, notes_say_what_was_left_out) {
   EXPECT_TRUE(Replication{}.is_sound);
 }
 
-TEST(RunFigures, faults_are_told_by_their_names) {
+TEST(RunFigures, faults_are_counted_by_cause) {
   HandMadeRun t;
   const std::vector<std::string> names = world::fault_names(t.machine.models().fault_causes);
   t.first().faults.front() = 3;
@@ -299,7 +299,7 @@ processes::JobOutcome listed_job() {
   return o;
 }
 
-TEST(RunFigures, of_a_training_run) {
+TEST(RunFigures, every_figure_of_a_training_run) {
   HandMadeRun t;
   const std::string label = t.scenario.trains[0].label;
   t.scenario.trains[0].step.step = seconds(3);
@@ -343,7 +343,7 @@ TEST(RunFigures, of_a_training_run) {
 }
 
 // A tenth of the way between two replications from either end.
-TEST(RunFigures, two_replications_have_their_mean_and_their_tenths) {
+TEST(RunFigures, two_replications_give_a_mean_and_an_interval) {
   HandMadeRun t;
   const std::string label = t.scenario.trains[0].label;
   t.done.push_back(t.first());
@@ -357,7 +357,7 @@ TEST(RunFigures, two_replications_have_their_mean_and_their_tenths) {
   EXPECT_NEAR(f->estimate.high, 13, 1e-9);
 }
 
-TEST(RunFigures, of_a_fleet) {
+TEST(RunFigures, every_figure_of_a_fleet) {
   design::Design d = world::sample_design();
   d.scheduler.reservations = {{.name = "works", .start = days(1), .duration = hours(1)}};
   HandMadeRun t(std::move(d));
@@ -387,7 +387,7 @@ TEST(RunFigures, of_a_fleet) {
 }
 
 // A run has what its first replication wrote down, and the events of all.
-TEST(RunFigures, a_run_keeps_what_its_first_replication_wrote) {
+TEST(RunFigures, series_and_log_are_of_the_first_replication) {
   design::Design d = world::sample_design();
   d.fleet.front().failures.node_mtbf = days(2);
   Simulated s(std::move(d), {.horizon = hours(2), .seed = 3, .replications = 2});

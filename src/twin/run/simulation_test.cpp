@@ -28,7 +28,7 @@ machine::Models plain_faults() {
   return models;
 }
 
-TEST(Simulation, effective_time_is_the_closed_forms_where_that_is_exact) {
+TEST(Simulation, effective_time_matches_the_exact_closed_form) {
   // Synchronous saves to a tier that outlives hosts, exponential faults, a restart of one length.
   for (const double mtbf_days : {10.0, 40.0, 200.0}) {
     design::Design d = world::sample_design();
@@ -90,7 +90,7 @@ double column_integral(const world::Series& s, std::string_view name, Seconds ho
   return sum;
 }
 
-TEST(SimulationProperty, gpu_seconds_energy_and_faults_are_all_accounted_for) {
+TEST(SimulationProperty, gpu_seconds_energy_and_faults_balance) {
   RandomStream random(7, "any-design");
   for (int i = 0; i < 40; ++i) {
     const Seconds horizon = days(1 + 20 * random.uniform());
@@ -129,7 +129,7 @@ TEST(SimulationProperty, gpu_seconds_energy_and_faults_are_all_accounted_for) {
   }
 }
 
-TEST(Simulation, no_host_is_lent_twice_and_a_job_has_all_its_hosts_while_it_steps) {
+TEST(Simulation, no_host_is_held_twice_and_gangs_are_whole) {
   design::Design d = world::sample_design();
   d.fleet.front().failures.node_mtbf = days(3);
   const Simulated s(d, {.horizon = days(10)});
@@ -145,7 +145,7 @@ TEST(Simulation, no_host_is_lent_twice_and_a_job_has_all_its_hosts_while_it_step
 // 70 billion parameters of 14 bytes are a TB: at 1 GB/s a copy is safe a quarter of an hour after
 // it was made. A few faults take a node's own copies along; where its peers have them too, half an
 // interval is lost all the same.
-TEST(Simulation, copies_on_peers_outlive_a_node) {
+TEST(Simulation, copies_on_peers_survive_a_lost_node) {
   const auto lost_a_fault = [](int replicas) {
     design::Design d = world::sample_design();
     d.fleet.front().failures = {.node_mtbf = days(10)};
@@ -165,7 +165,7 @@ TEST(Simulation, copies_on_peers_outlive_a_node) {
   EXPECT_GT(lost_a_fault(1), kept + 0.5);
 }
 
-TEST(Simulation, the_same_seed_is_the_same_run_and_another_is_not) {
+TEST(Simulation, the_seed_determines_the_run) {
   const Simulated a(world::sample_design(), {.horizon = days(60), .replications = 2});
   const Simulated b(world::sample_design(), {.horizon = days(60), .replications = 2});
   const Simulated c(world::sample_design(), {.horizon = days(60), .seed = 2, .replications = 2});
@@ -175,7 +175,7 @@ TEST(Simulation, the_same_seed_is_the_same_run_and_another_is_not) {
   EXPECT_FALSE(a.done.front().gpu_time == a.done.back().gpu_time);
 }
 
-TEST(Simulation, fields_of_the_design_act) {
+TEST(Simulation, fields_of_the_design_change_the_run) {
   const auto goodput = [](auto change) {
     design::Design d = world::sample_design();
     world::train_of(d).tokens = 1e15;
@@ -209,7 +209,7 @@ TEST(Simulation, fields_of_the_design_act) {
   });
 }
 
-TEST(Simulation, the_recovery_policy_finds_lemons_and_calls_spares) {
+TEST(Simulation, the_recovery_policy_replaces_lemons_by_spares) {
   design::Design d = world::sample_design();
   world::train_of(d).tokens = 1e15;
   d.fleet.front().spares = 8;
@@ -243,7 +243,7 @@ TEST(SimulationPower, a_training_node_of_eight_h100_draws_what_was_measured) {
   EXPECT_NEAR(r.sites.front().it_highest / 120 / kilowatts(8.4), 1, 0.05);
 }
 
-TEST(SimulationPower, the_steps_line_stands_at_their_frequency) {
+TEST(SimulationPower, synchronous_steps_draw_power_at_their_frequency) {
   const Simulated s(world::sample_design(), {.horizon = days(1)});
   const run::Run run = s.simulation.run_of(s.done);
   const double step = s.simulation.scenario().trains.front().step.step.base();
@@ -251,7 +251,7 @@ TEST(SimulationPower, the_steps_line_stands_at_their_frequency) {
 }
 
 // NVIDIA's sample of an oversubscribed site: eight GB300 racks of 142 kW behind 750 kW.
-TEST(SimulationPower, a_site_that_cannot_feed_its_racks_is_flagged_with_caps) {
+TEST(SimulationPower, an_overloaded_feed_is_flagged_with_caps_that_cure_it) {
   design::Design d = world::sample_design();
   d.sites.front().power = kilowatts(750);
   d.sites.front().pue = 1.0;
@@ -274,7 +274,7 @@ TEST(SimulationPower, a_site_that_cannot_feed_its_racks_is_flagged_with_caps) {
 
 // Replications of one run agree to a thousandth on what all of them take for granted; the run was
 // said to be known as well as that.
-TEST(Simulation, figures_carry_the_error_of_what_every_replication_takes_for_granted) {
+TEST(Simulation, intervals_include_the_error_of_shared_assumptions) {
   const Simulated s(world::sample_design(), {.horizon = days(2), .replications = 2});
   const run::Run run = s.simulation.run_of(s.done);
   const auto widths = [](const figures::Section& of, std::string_view id) {
@@ -305,7 +305,7 @@ TEST(Simulation, figures_carry_the_error_of_what_every_replication_takes_for_gra
   EXPECT_LT(pue_low, 1);
 }
 
-TEST(Simulation, a_run_that_ends_leaves_its_hosts) {
+TEST(Simulation, a_finished_run_frees_its_hosts) {
   design::Design d = world::sample_design();
   world::train_of(d).tokens = 1e10;
   const Simulated s(d, {.horizon = days(30)});
@@ -339,7 +339,7 @@ design::Design cores_design() {
 }
 
 // Cores are no part of the GPU-seconds.
-TEST(Simulation, gpu_seconds_are_those_of_accelerators) {
+TEST(Simulation, gpu_seconds_exclude_fleets_of_cores) {
   const Simulated s(cores_design(), {.horizon = hours(1)});
   const Replication& r = s.done.front();
   const GpuTime all = std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});

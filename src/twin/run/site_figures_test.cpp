@@ -70,7 +70,7 @@ double figure(const run::Run& run, figures::Layer layer, std::string_view id) {
 }
 
 // Nothing runs, so the draw is the same all day and the arithmetic can be done by hand.
-TEST(SiteFigures, an_idle_site_emits_the_mean_of_the_products) {
+TEST(SiteFigures, carbon_of_an_idle_site_is_the_mean_over_hours) {
   const Simulated s(sunny_design({}), {.horizon = days(2) + hours(6.5)});
   const run::Run run = s.simulation.run_of(s.done);
   const Watts idle = s.simulation.scenario().fleets[0].host_power.idle * 8;
@@ -89,7 +89,7 @@ TEST(SiteFigures, an_idle_site_emits_the_mean_of_the_products) {
               1, 2e-3);  // a year has 365.25 days
 }
 
-TEST(SiteFigures, add_up_to_the_energy_and_the_series_to_the_carbon) {
+TEST(SiteFigures, hours_add_up_to_energy_and_carbon) {
   const Simulated s(sunny_design({jobs_that_wait(hours(12))}), {.horizon = days(30)});
   const SiteOutcome& site = s.done[0].sites[0];
   const Joules sum = std::accumulate(site.it_by_hour.begin(), site.it_by_hour.end(), Joules());
@@ -107,7 +107,7 @@ TEST(SiteFigures, add_up_to_the_energy_and_the_series_to_the_carbon) {
 
 // What is held draws as much, only at other hours; nobody is held beyond the limit, and the wait
 // of the jobs holds the time that they were held.
-TEST(SiteFigures, work_moves_to_clean_hours) {
+TEST(SiteFigures, held_work_moves_to_clean_hours) {
   const Simulated at_once(sunny_design({jobs_that_wait(Seconds(0))}), {.horizon = days(30)});
   const Simulated s(sunny_design({jobs_that_wait(hours(12))}), {.horizon = days(30)});
   const processes::TaskOutcome& o = s.done[0].streams[0];
@@ -140,7 +140,7 @@ TEST(SiteFigures, work_moves_to_clean_hours) {
 }
 
 // A batch that comes at midnight is held until nine, as the closed form has it.
-TEST(SiteFigures, a_batch_waits_for_the_morning) {
+TEST(SiteFigures, a_batch_waits_for_clean_hours) {
   design::Batch b{.accelerator_hours = 64, .tasks = 64};
   b.repeat = design::Recurrence{.every = days(1)};
   b.clean_hours = design::CleanHours{.below = {}, .wait = hours(10)};
@@ -207,7 +207,7 @@ struct ToldHours {
   const figures::Section* section = nullptr;
 };
 
-TEST(SiteFigures, carbon_is_that_of_the_hours_it_was_drawn_in) {
+TEST(SiteFigures, carbon_follows_the_hours_of_the_draw) {
   const ToldHours h;
   ASSERT_NE(h.section, nullptr);
   double carbon = 0, steady = 0;
@@ -231,7 +231,7 @@ TEST(SiteFigures, carbon_is_that_of_the_hours_it_was_drawn_in) {
 }
 
 // Bins of 45 minutes: the second has a quarter of the first hour and half of the second.
-TEST(SiteFigures, the_series_has_their_means_in_every_bin) {
+TEST(SiteFigures, series_of_grid_hours_are_means_of_bins) {
   const ToldHours h;
   ASSERT_EQ(h.run.series.columns, (std::vector<std::string>{"main_pue", "main_co2_g_per_h"}));
   const auto& rows = h.run.series.means;
@@ -251,7 +251,7 @@ TEST(SiteFigures, the_series_has_their_means_in_every_bin) {
 }
 
 // Outages, batteries and cooling: each is told where the design lets it happen.
-TEST(SiteFigures, the_story_of_a_site) {
+TEST(SiteFigures, outages_and_cooling_faults_are_told_if_they_can_happen) {
   const auto story_of = [](const std::function<void(design::Site&)>& change) {
     design::Design d = world::sample_design();
     change(d.sites.front());
@@ -285,7 +285,7 @@ TEST(SiteFigures, the_story_of_a_site) {
 }
 
 // The feed has what the fleet's hosts may draw beside what draws always.
-TEST(SiteFigures, a_feed_that_is_too_small_names_its_cap) {
+TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
   HandMadeRun t;
   t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
   t.first().sites[0].it_highest = Watts(1.3e6);
@@ -321,7 +321,7 @@ TEST(SiteFigures, a_feed_that_is_too_small_names_its_cap) {
             std::string::npos);
 }
 
-TEST(SiteFigures, lines_and_bursts_have_their_errors) {
+TEST(SiteFigures, swing_and_burst_figures_have_intervals) {
   HandMadeRun t;
   t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
   t.first().sites[0].it_highest = Watts(1.3e6);
@@ -343,7 +343,7 @@ TEST(SiteFigures, lines_and_bursts_have_their_errors) {
   EXPECT_EQ(t.figure(Layer::facility, name, "burst_" + label), nullptr);
 }
 
-TEST(SiteFigures, OfASiteByHand) {
+TEST(SiteFigures, figures_of_a_site_by_hand) {
   HandMadeRun m;
   m.done[0].sites[0].it_energy = Watts(1e6) * hours(1);
   m.done[0].sites[0].it_highest = Watts(2e6);

@@ -1,4 +1,5 @@
 // What a run says of its services: latencies, replicas, tasks, users answered elsewhere.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ processes::ServiceOutcome a_plain_day() {
   return o;
 }
 
-TEST(WorkFiguresServices, a_service_is_summed_up) {
+TEST(WorkFiguresServices, a_service_has_a_summary) {
   HandMadeRun t;
   design::Serve serve;
   serve.model = "llama-3-8b";
@@ -94,11 +95,11 @@ TEST(WorkFiguresServices, a_service_is_summed_up) {
   const auto formula = [&](const char* id) {
     return t.figure(Layer::serving, "chat", id)->formula;
   };
-  EXPECT_EQ(formula("availability"), "each carries 1.6 a second within the objective");
-  EXPECT_EQ(formula("ttft"), "windows of requests, weighted by load; +-0 % by sampling");
+  EXPECT_THAT(formula("availability"), testing::HasSubstr("1.6"));
+  EXPECT_THAT(formula("ttft"), testing::HasSubstr("0 %"));
   p.stands_in = "by a closed form";
   t.tell_all();
-  EXPECT_EQ(formula("ttft"), "by a closed form");
+  EXPECT_THAT(formula("ttft"), testing::Not(testing::HasSubstr("%")));
   EXPECT_NE(std::ranges::find(t.run.notes, "chat: by a closed form"), t.run.notes.end());
   p.windows.levels.clear();
   t.tell_all();
@@ -108,7 +109,7 @@ TEST(WorkFiguresServices, a_service_is_summed_up) {
   EXPECT_NE(t.figure(Layer::serving, "chat", "availability"), nullptr);
 }
 
-TEST(WorkFiguresServices, whole_tasks_of_agents) {
+TEST(WorkFiguresServices, agent_tasks_have_times_and_a_share_in_time) {
   HandMadeRun t;
   design::Serve serve;
   serve.model = "llama-3-8b";
@@ -126,7 +127,7 @@ TEST(WorkFiguresServices, whole_tasks_of_agents) {
 }
 
 // A quarter of the answers is made anew in 20 s.
-TEST(WorkFiguresServices, an_answer_that_stays) {
+TEST(WorkFiguresServices, regenerated_answers_take_longer) {
   HandMadeRun t;
   design::Serve small;
   small.model = "llama-3-8b";
@@ -175,7 +176,7 @@ processes::ServicePlan zone_with_others(const design::Serve& serve) {
   return p;
 }
 
-TEST(WorkFiguresServices, users_that_are_answered_elsewhere) {
+TEST(WorkFiguresServices, users_answered_by_another_zone) {
   HandMadeRun t;
   design::Serve serve;
   serve.model = "llama-3-8b";
@@ -251,7 +252,7 @@ processes::ServiceOutcome a_bad_day() {
   return o;
 }
 
-TEST(WorkFiguresServices, OfAServiceByHand) {
+TEST(WorkFiguresServices, figures_of_a_service_by_hand) {
   HandMadeRun m;
   design::Serve serve;
   serve.model = "llama-3-8b";
@@ -284,7 +285,7 @@ TEST(WorkFiguresServices, OfAServiceByHand) {
   EXPECT_NE(m.section(Layer::serving, "assistant")->limit.find("125 %"), std::string::npos);
 }
 
-TEST(WorkFiguresServices, OfAServiceThatFollowsItsLoadByHand) {
+TEST(WorkFiguresServices, figures_of_an_autoscaled_service_by_hand) {
   HandMadeRun m;
   design::Serve serve;
   serve.model = "llama-3-8b";
@@ -344,7 +345,7 @@ processes::ServicePlan listed_service(const design::Serve& serve) {
   return p;
 }
 
-TEST(WorkFiguresServices, of_a_service) {
+TEST(WorkFiguresServices, every_figure_of_a_service) {
   HandMadeRun t;
   design::Serve serve;
   serve.model = "llama-3-8b";
@@ -372,16 +373,15 @@ TEST(WorkFiguresServices, of_a_service) {
                {"replicas", 4},
                {"replicas_standing", 4 * (1 - 1800 / 14400.0)},
                {"replicas_lost", 3}});
-  EXPECT_EQ(t.section(Layer::serving, "chat")->summary,
-            "4 replicas of 2 accelerators, 2.35 to 6.79 requests a second");
+  EXPECT_THAT(t.section(Layer::serving, "chat")->summary, testing::HasSubstr("2.35 to 6.79"));
   // 6.7891 / 4 / 1.6 of what each carries.
-  EXPECT_EQ(t.section(Layer::serving, "chat")->limit,
-            "at peak each replica gets 106 % of what it carries within the objective");
-  EXPECT_EQ(t.figure(Layer::serving, "chat", "loss_ttft_p99")->formula,
-            "at the busiest hour; 7 requests begin anew, back after 1.5 min");
+  EXPECT_THAT(t.section(Layer::serving, "chat")->limit, testing::HasSubstr("106 %"));
+  const std::string& loss = t.figure(Layer::serving, "chat", "loss_ttft_p99")->formula;
+  EXPECT_THAT(loss, testing::HasSubstr("7 requests"));
+  EXPECT_THAT(loss, testing::HasSubstr("1.5 min"));
 }
 
-TEST(WorkFiguresServices, of_a_service_that_follows_its_load) {
+TEST(WorkFiguresServices, every_figure_of_an_autoscaled_service) {
   HandMadeRun t;
   design::Serve serve;
   serve.autoscale = design::Autoscale{.min = 2, .max = 4, .target = 12.345};
@@ -410,7 +410,7 @@ TEST(WorkFiguresServices, of_a_service_that_follows_its_load) {
 }
 
 // A zone that nobody simulated says nothing of guests, whatever it held before.
-TEST(WorkFiguresServices, zones_without_windows_are_left_out) {
+TEST(WorkFiguresServices, zones_without_windows_have_no_guest_figures) {
   HandMadeRun t;
   design::Serve serve;
   serve.model = "llama-3-8b";

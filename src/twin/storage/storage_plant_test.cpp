@@ -43,7 +43,7 @@ TEST(StoragePlant, a_host_is_held_by_its_wires_and_many_by_the_tier) {
   EXPECT_NEAR(got.last(), 1 + 2, 1e-6);  // 40 GB at 20 GB/s
 }
 
-TEST(StoragePlant, requests_first_byte_restore_and_streams_come_first) {
+TEST(StoragePlant, a_transfer_begins_after_requests_first_byte_and_restore) {
   sim::Kernel kernel;
   StoragePlant plant(kernel, one_tier({.read = gbytes_per_s(40),
                                        .write = gbytes_per_s(20),
@@ -82,7 +82,7 @@ TEST(StoragePlant, requests_of_one_instant_are_served_in_turn) {
 
 // Requests that come as a Poisson process and take an exponential time: the mean time in the queue
 // is rho / (mu - lambda).
-TEST(StoragePlant, a_single_server_queue) {
+TEST(StoragePlant, one_server_waits_as_theory_says) {
   constexpr double kLambda = 500;
   constexpr double kMu = 1000;
   constexpr int kMany = 300'000;
@@ -122,7 +122,7 @@ double fullest_server(int files, int servers) {
 }
 
 // Files of one stripe thrown at random over servers: the time is that of the fullest.
-TEST(StoragePlant, striping_ends_with_the_fullest_server) {
+TEST(StoragePlant, a_striped_write_ends_with_the_fullest_server) {
   constexpr int kHosts = 512;
   constexpr int kServers = 16;
   double sum = 0;
@@ -174,7 +174,7 @@ struct Bench {
   Ends ends;
 };
 
-TEST(StoragePlant, HostsAreNumberedThrough) {
+TEST(StoragePlant, hosts_are_numbered_across_groups) {
   PlantShape shape = two_kinds();
   EXPECT_EQ(shape.all_hosts(), 4);
   shape.hosts[0].many = 3;
@@ -187,7 +187,7 @@ TEST(StoragePlant, HostsAreNumberedThrough) {
   for (std::uint64_t h = 0; h < 5; ++h) EXPECT_NEAR(b.end(h), 1.02, 1e-9) << h;
 }
 
-TEST(StoragePlant, CollectivesHaveTheirWiresOrTheStorages) {
+TEST(StoragePlant, collectives_use_their_own_wires_or_those_of_storage) {
   Bench own;
   own.send(0, 1, 50, 0);
   own.start({.host = 0}, {.tier = 1}, 9, 1);
@@ -206,7 +206,7 @@ TEST(StoragePlant, CollectivesHaveTheirWiresOrTheStorages) {
   EXPECT_NEAR(between.end(1), 1, 1e-9);
 }
 
-TEST(StoragePlant, DrivesAreTheHostsOwn) {
+TEST(StoragePlant, drives_belong_to_their_host) {
   Bench b;
   b.start({.host = 0}, {.host = 0, .tier = 0}, 8, 0, 100);
   b.start({.host = 1, .tier = 0}, {.host = 1}, 8, 1, 100);
@@ -223,7 +223,7 @@ TEST(StoragePlant, DrivesAreTheHostsOwn) {
   EXPECT_NEAR(far.end(0), 2.1 + (8 - 0.24 - 5) / 4, 1e-9);
 }
 
-TEST(StoragePlant, AReadIsRestoredAndTheFirstByteIsOfBothEnds) {
+TEST(StoragePlant, a_read_waits_for_restore_and_both_first_bytes) {
   Bench b;
   b.start({.tier = 1}, {.host = 0}, 9, 0);
   EXPECT_NEAR(b.end(0), 3 + 0.1 + 1, 1e-9);
@@ -232,7 +232,7 @@ TEST(StoragePlant, AReadIsRestoredAndTheFirstByteIsOfBothEnds) {
   EXPECT_NEAR(both.end(0), 3 + 0.1 + 0.02 + 1, 1e-9);
 }
 
-TEST(StoragePlant, ServersToServersHaveNoClient) {
+TEST(StoragePlant, transfers_between_tiers_have_no_client_limit) {
   PlantShape shape = two_kinds();
   shape.tiers.push_back({.label = "cold", .read = gbytes_per_s(30), .write = gbytes_per_s(30)});
   Bench b(shape);
@@ -240,7 +240,7 @@ TEST(StoragePlant, ServersToServersHaveNoClient) {
   EXPECT_NEAR(b.end(0), 3.1 + 1, 1e-9);
 }
 
-TEST(StoragePlant, ATiersUseIsCounted) {
+TEST(StoragePlant, the_use_of_a_tier_is_counted) {
   PlantShape shape = two_kinds();
   shape.tiers[1].requests = PerSecond(10);
   Bench b(shape);
@@ -264,7 +264,7 @@ TEST(StoragePlant, ATiersUseIsCounted) {
 }
 
 // Four servers of 1 GB/s; a file on two of them has half of its bytes and of its limit on each.
-TEST(StoragePlant, StripesShareAFile) {
+TEST(StoragePlant, stripes_divide_a_file) {
   const PlantShape shape{
       .hosts = {{.many = 1, .wires = gbytes_per_s(10)}},
       .tiers = {{.servers = 4, .stripes = 2, .read = gbytes_per_s(8), .write = gbytes_per_s(4)}}};
@@ -284,7 +284,7 @@ TEST(StoragePlant, StripesShareAFile) {
   EXPECT_FALSE(Bench(all).plant.can_join(0));
 }
 
-TEST(StoragePlant, transfers_that_follow_one_another_are_never_two) {
+TEST(StoragePlant, consecutive_transfers_do_not_count_as_concurrent) {
   sim::Kernel kernel;
   StoragePlant plant(kernel, edge_shape());
   LastOf got;

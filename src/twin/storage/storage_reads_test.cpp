@@ -25,7 +25,7 @@ double starved_of(double of_host, double tier, bool joined, int first = 0, int h
   return stream.starved();
 }
 
-TEST(StorageReads, StarveByWhatTheyDoNotGet) {
+TEST(StorageReads, streams_starve_by_the_bytes_they_miss) {
   for (const bool joined : {false, true}) {
     EXPECT_NEAR(starved_of(4, 40, joined), 0, 1e-9);
     EXPECT_NEAR(starved_of(4, 6, joined), 0.25, 1e-9) << "3 of 4 GB/s each";
@@ -37,7 +37,7 @@ TEST(StorageReads, StarveByWhatTheyDoNotGet) {
 }
 
 // Another flow takes half of the tier from 10 s to 30 s.
-TEST(StorageReads, ARateThatChangesIsFollowed) {
+TEST(StorageReads, a_stream_follows_a_changed_rate) {
   sim::Kernel kernel;
   PlantShape shape = two_kinds();
   shape.tiers[1] = {.read = gbytes_per_s(4), .write = gbytes_per_s(4)};
@@ -77,7 +77,7 @@ ReadShape ten_reads() {
 }
 
 // One ahead: an object takes 2 s and its use 1 s, so that the steps wait a second for each.
-TEST(StorageReads, TheStepsWaitByHand) {
+TEST(StorageReads, steps_wait_for_reads_by_hand) {
   const ReadOutcome one = read_by_hand(ten_reads());
   EXPECT_EQ(one.reads, 8);
   EXPECT_EQ(one.hits, 0);
@@ -91,7 +91,7 @@ TEST(StorageReads, TheStepsWaitByHand) {
 }
 
 // Four ahead share the wires: after the first four, at 8 s, one comes every two seconds.
-TEST(StorageReads, ADeeperQueueGetsNoMoreThanTheWires) {
+TEST(StorageReads, reading_further_ahead_is_limited_by_the_wires) {
   ReadShape deep = ten_reads();
   deep.depth = 4;
   deep.reads = 40;
@@ -112,7 +112,7 @@ TEST(StorageReads, ADeeperQueueGetsNoMoreThanTheWires) {
 }
 
 // The second epoch finds all of the first on the drives: 8 GB/s in place of the wires' 10.
-TEST(StorageReads, WhatTheDrivesHoldComesFromThem) {
+TEST(StorageReads, cached_objects_come_from_the_drives) {
   ReadShape cached = ten_reads();
   cached.cache_tier = 0;
   cached.epochs.items = 5;
@@ -148,7 +148,7 @@ double edge_starved(int first, int hosts, bool joined, double beside_gb = 0) {
   return stream.starved();
 }
 
-TEST(StorageReads, joined_streams_have_the_wires_of_their_own_kind) {
+TEST(StorageReads, joined_streams_use_the_wires_of_their_host_kind) {
   // Of the second kind on: 8, then 5 and 5 of 8 GB/s each.
   EXPECT_NEAR(edge_starved(1, 3, true), 1 - 18 / 24.0, 1e-9);
   EXPECT_NEAR(edge_starved(1, 3, false), 1 - 18 / 24.0, 1e-9);
@@ -206,7 +206,7 @@ ReadOutcome edge_reads(int depth, std::int64_t reads, std::int64_t warm_up, Tier
   return process.outcome();
 }
 
-TEST(StorageReads, what_is_missed_comes_from_the_tier_and_what_is_hit_from_the_drives) {
+TEST(StorageReads, misses_come_from_the_tier_and_hits_from_the_drives) {
   TierUse use;
   const ReadOutcome out = edge_reads(1, 8, 0, &use);
   EXPECT_EQ(out.reads, 8);
@@ -217,25 +217,6 @@ TEST(StorageReads, what_is_missed_comes_from_the_tier_and_what_is_hit_from_the_d
   // one before it is taken.
   EXPECT_NEAR(out.waited.base(), 2 * 0.6 + 5 * 1.0, 1e-9);
   EXPECT_NEAR(out.spent.base(), 2 * 1.6 + 5 * 2.0, 1e-9);
-}
-
-TEST(StorageReads, four_are_asked_for_ahead_where_nothing_is_said) {
-  TierUse use;
-  edge_reads(0, 3, 0, &use);
-  EXPECT_EQ(use.most_at_once, 3);
-  sim::Kernel kernel;
-  StoragePlant plant(kernel, edge_shape());
-  ReadShape shape;
-  shape.tier = 1;
-  shape.epochs.items = 30;
-  shape.object = gigabytes(1);
-  shape.use = seconds(1);
-  shape.reads = 30;
-  ReadProcess process(kernel, plant, shape);
-  kernel.run();
-  EXPECT_EQ(plant.use(1).most_at_once, 4);
-  EXPECT_EQ(process.outcome().hits, 0);
-  EXPECT_EQ(process.outcome().reads, 30);
 }
 
 }  // namespace

@@ -189,9 +189,7 @@ class Day {
             .client = t.stream_rate * t.client_streams};
   }
 
-  int tier_index(const machine::Tier* tier) const {
-    return static_cast<int>(tier - machine().tiers.data());
-  }
+  int tier_index(const machine::Tier* tier) const { return tier_number(machine(), tier); }
 
   int first_host(std::size_t j) const {
     int first = 0;
@@ -397,6 +395,13 @@ class Day {
 };
 
 }  // namespace
+
+int tier_number(const machine::Machine& machine, const machine::Tier* tier) {
+  const auto found =
+      std::ranges::find_if(machine.tiers, [&](const machine::Tier& t) { return &t == tier; });
+  if (found == machine.tiers.end()) return Spot::kNone;
+  return static_cast<int>(std::ranges::distance(machine.tiers.begin(), found));
+}
 
 StorageRun run_storage(const StorageWork& work, const StorageOptions& options) {
   const auto is_large = [](const jobs::TrainJob& j) { return j.hosts > kStorageHostsMost; };

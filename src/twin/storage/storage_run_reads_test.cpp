@@ -7,7 +7,7 @@
 namespace orrery::twin_storage {
 namespace {
 
-TEST(StorageRunReads, steps_starve_by_what_their_wires_leave) {
+TEST(StorageRunReads, steps_starve_by_the_bandwidth_their_wires_lack) {
   MadeDay day;
   day.add_run(3);
   jobs::FeedPlan& feed = day.add_feed(1, 60);  // 20 GB/s a host, on wires of 10
@@ -37,7 +37,7 @@ TEST(StorageRunReads, steps_starve_by_what_their_wires_leave) {
 }
 
 // Each host's stream of 8 GB/s has half of its wires for the 4 s in which a peer's copy comes.
-TEST(StorageRunReads, copies_of_peers_take_the_wires_of_every_host) {
+TEST(StorageRunReads, peer_copies_use_the_wires_of_every_host) {
   MadeDay day;
   day.add_run(3);
   day.add_feed(1, 24);
@@ -89,7 +89,7 @@ TEST(StorageRunReads, a_host_reads_its_part_through_its_drives) {
   EXPECT_NEAR(load_of(part, "drives")->use.read.base(), 7e9, 1);
 }
 
-TEST(StorageRunReads, a_cache_that_is_shared_has_a_part_for_each_host) {
+TEST(StorageRunReads, a_shared_cache_is_divided_among_hosts) {
   MadeDay day;
   jobs::FeedPlan& feed = add_cached(day);
   feed.cache = &day.m.tiers[2];
@@ -102,7 +102,7 @@ TEST(StorageRunReads, a_cache_that_is_shared_has_a_part_for_each_host) {
   EXPECT_EQ(day.run().jobs[0].hit_rate, 1);
 }
 
-TEST(StorageRunReads, a_part_of_an_object_is_one_and_many_are_two_thousand) {
+TEST(StorageRunReads, followed_reads_are_between_one_and_two_thousand) {
   MadeDay day;
   jobs::FeedPlan& feed = add_cached(day);
   feed.data_set = gigabytes(79);  // 39.5 objects
@@ -117,7 +117,7 @@ TEST(StorageRunReads, a_part_of_an_object_is_one_and_many_are_two_thousand) {
 
 // In a fixed order the least recently used object is always the next: nothing is hit. Shuffled,
 // c + (1 - c) ln(1 - c) = 0.0503 of the reads are.
-TEST(StorageRunReads, the_order_of_reading_is_the_data_sets) {
+TEST(StorageRunReads, reading_order_follows_the_data_set) {
   MadeDay day;
   jobs::FeedPlan& feed = add_cached(day);
   feed.object = megabytes(5);
@@ -147,7 +147,7 @@ struct SharedWires {
 
 // Written from 2.25 s after the burst's beginning for 4 s. The ring is there three tenths into what
 // the plan says that the longest part of a drain takes.
-TEST(StorageRunReads, a_ring_meets_the_burst_on_shared_wires) {
+TEST(StorageRunReads, a_burst_slows_a_ring_on_shared_wires) {
   SharedWires wires;
   const JobStorage early = wires.ring_with({.server = seconds(1), .metadata = seconds(2)});
   EXPECT_TRUE(early.is_converged);
@@ -169,7 +169,7 @@ TEST(StorageRunReads, a_ring_meets_the_burst_on_shared_wires) {
 }
 
 // Streams of 30 GB/s and a ring have 25 each on wires of 50: for 20 ms alone and 20 ms in a burst.
-TEST(StorageRunReads, a_ring_takes_from_the_streams_of_every_host) {
+TEST(StorageRunReads, a_ring_slows_the_streams_of_every_host) {
   SharedWires wires;
   wires.day.trains[0].feed.wanted = gbytes_per_s(90);
   wires.day.set_rates(1, 100, 9);
@@ -189,7 +189,7 @@ TEST(StorageRunReads, a_ring_ends_with_its_last_message) {
   EXPECT_NEAR(wires.ring_with({.server = seconds(27.5)}).all_reduce, 1.2, 1e-6) << "8.25 s";
 }
 
-TEST(StorageRunReads, a_ring_of_nothing_says_nothing) {
+TEST(StorageRunReads, a_ring_without_bytes_has_no_slowdown) {
   SharedWires wires;
   wires.day.d->fabric.storage.converged = false;
   wires.day.m.networks[0].compute.port_rate = BytesPerSecond(0);
@@ -198,7 +198,7 @@ TEST(StorageRunReads, a_ring_of_nothing_says_nothing) {
   EXPECT_EQ(got.ring_alone, 1);
 }
 
-TEST(StorageRunReads, wires_of_their_own_keep_rings_from_bursts) {
+TEST(StorageRunReads, separate_wires_protect_rings_from_bursts) {
   SharedWires wires;
   wires.day.d->fabric.storage.converged = false;
   wires.day.m.networks[0].storage.port_rate = gbytes_per_s(50);
@@ -229,7 +229,7 @@ struct Laid {
   StorageRun run;
 };
 
-TEST(StorageRunReads, stalls_and_drains_are_those_found) {
+TEST(StorageRunReads, costs_take_the_stalls_and_drains_found) {
   Laid async(true);
   const jobs::SavePlan& plan = async.lay();
   EXPECT_EQ(plan.stall.wait, seconds(5));
@@ -249,7 +249,7 @@ TEST(StorageRunReads, stalls_and_drains_are_those_found) {
   EXPECT_EQ(quick.lay().stall.wait, seconds(0));
 }
 
-TEST(StorageRunReads, other_wires_and_runs_without_saves_stay_as_they_were) {
+TEST(StorageRunReads, runs_without_saves_keep_their_costs) {
   Laid apart(true, false);
   apart.job.contended = {.feeding = 0.5, .draining = 0.75};
   EXPECT_EQ(apart.lay().stall.total, seconds(7));

@@ -26,7 +26,7 @@ void add_unequal(MadeDay& day) {
   day.m.tiers[2].first_byte = seconds(0.75);
 }
 
-TEST(StorageRun, a_save_goes_from_stop_to_stop_by_hand) {
+TEST(StorageRun, a_save_passes_its_stops_by_hand) {
   MadeDay day;
   add_unequal(day);
   const StorageRun run = day.run();
@@ -64,7 +64,7 @@ TEST(StorageRun, a_save_goes_from_stop_to_stop_by_hand) {
   EXPECT_EQ(run.jobs[0].hit_reads, 0u);
 }
 
-TEST(StorageRun, what_a_tier_carried_is_told_of_the_span) {
+TEST(StorageRun, tier_load_is_a_share_of_the_span) {
   MadeDay day;
   add_unequal(day);
   const StorageRun run = day.run();
@@ -93,7 +93,7 @@ TEST(StorageRun, what_a_tier_carried_is_told_of_the_span) {
 
 // 80 GB at 8 GB/s every 5 s of steps: the second is written beside the first from 12 s on, the
 // third waits until 22 s for a buffer.
-TEST(StorageRun, saves_that_meet_have_their_mean_and_their_longest) {
+TEST(StorageRun, overlapping_saves_have_a_mean_and_a_longest) {
   MadeDay day;
   day.add_run(1);
   jobs::SavePlan& plan = day.add_saves({"hot"}, 80);
@@ -131,7 +131,7 @@ TEST(StorageRun, a_synchronous_save_stalls_until_it_is_written) {
   EXPECT_EQ(t.local, t.stall);
 }
 
-TEST(StorageRun, the_next_host_has_a_copy_of_its_own) {
+TEST(StorageRun, the_next_host_holds_a_peer_copy) {
   MadeDay day;
   day.add_run(3);
   day.add_saves({"drives", "hot"}, 12);
@@ -146,7 +146,7 @@ TEST(StorageRun, the_next_host_has_a_copy_of_its_own) {
   EXPECT_FALSE(day.run().jobs[0].saves->peer);
 }
 
-TEST(StorageRun, the_span_is_that_of_so_many_transfers) {
+TEST(StorageRun, the_span_shrinks_to_the_transfer_limit) {
   MadeDay day;
   day.add_run(3);
   day.add_saves({"drives", "hot"}, 1);  // 6 transfers in 100 s
@@ -171,7 +171,7 @@ TEST(StorageRun, the_span_is_that_of_so_many_transfers) {
 }
 
 // Ten places that nobody has count as stops; nothing is moved to them.
-TEST(StorageRun, a_day_is_cut_at_a_quarter_of_a_million_transfers) {
+TEST(StorageRun, a_day_is_limited_to_a_quarter_of_a_million_transfers) {
   MadeDay day;
   day.add_run(100);
   day.add_saves({"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, 1).interval = seconds(1);
@@ -183,7 +183,7 @@ TEST(StorageRun, a_day_is_cut_at_a_quarter_of_a_million_transfers) {
   EXPECT_EQ(day.run({}).span, days(1));
 }
 
-TEST(StorageRun, the_second_run_begins_in_a_phase_of_its_own) {
+TEST(StorageRun, runs_save_in_different_phases) {
   MadeDay day;
   for (int j = 0; j < 2; ++j) {
     day.add_run(1);
@@ -232,7 +232,7 @@ TEST(StorageRun, a_line_between_sites_is_shared_by_the_hosts) {
   EXPECT_NEAR(t.restore.base(), 12 / 20.0, kNear) << "from the hosts' own drives";
 }
 
-TEST(StorageRun, a_file_server_has_whole_files_on_one_head) {
+TEST(StorageRun, a_file_server_keeps_each_file_on_one_head) {
   MadeDay day;
   day.add_run(1);
   day.add_saves({"files"}, 8);
@@ -244,7 +244,7 @@ TEST(StorageRun, a_file_server_has_whole_files_on_one_head) {
   EXPECT_NEAR(day.run().jobs[0].saves->safe.base(), 1.5 + 2 + 2, kNear) << "one at the least";
 }
 
-TEST(StorageRun, what_nobody_has_a_rate_of_does_not_bind) {
+TEST(StorageRun, an_unknown_rate_does_not_limit) {
   MadeDay day;
   day.add_run(1);
   day.add_saves({"hot"}, 12);
@@ -269,7 +269,7 @@ TEST(StorageRun, tapes_are_fetched_before_they_are_read) {
 
 // The third save of 304.5 s waits; two share the tier, and the first is through at twice its time
 // alone.
-TEST(StorageRun, a_save_that_has_not_ended_after_three_spans_is_none) {
+TEST(StorageRun, a_save_that_takes_longer_than_three_spans_is_dropped) {
   MadeDay day;
   day.add_run(1);
   day.add_saves({"hot"}, 450);
@@ -282,7 +282,7 @@ TEST(StorageRun, a_save_that_has_not_ended_after_three_spans_is_none) {
   EXPECT_FALSE(day.run({.span = seconds(1)}).jobs[0].saves) << "942 s after 913.5";
 }
 
-TEST(StorageRun, hosts_one_by_one_are_so_many_at_the_most) {
+TEST(StorageRun, the_number_of_hosts_followed_singly_is_limited) {
   MadeDay day;
   day.add_run(65'536);
   EXPECT_EQ(day.run().span, seconds(500));

@@ -9,13 +9,13 @@
 
 namespace orrery::world {
 
-// The rule is the design's: below the lowest switch where its scheduler knows the topology.
+// Gangs go below the lowest switch that holds them if the scheduler knows the topology.
 cluster::NodePool pool_of(const machine::Machine& machine);
-// One fleet's hosts and then its spares, so many slots on each.
+// One fleet's hosts and then its spares, with `slots` on each.
 cluster::NodePool pool_of_fleet(const machine::Machine& machine, const machine::Fleet& fleet,
                                 int spares, int slots);
 cluster::BackfillVariant variant_of(design::Backfill backfill);
-// Slurm's as the design says; Kubernetes admits what fits, in order (Kueue's BestEffortFIFO).
+// Under Slurm as the design says. Kubernetes admits what fits, in order (Kueue's BestEffortFIFO).
 cluster::BackfillVariant backfill_of(const machine::Machine& machine, const machine::Fleet& fleet);
 
 }  // namespace orrery::world

@@ -33,7 +33,7 @@ machine::Machine pooled(int hosts, design::PlacementTopology topology) {
 }
 
 // A gang as large as a leaf goes below one, though the leaf before has hosts that are free.
-TEST(FleetPool, gangs_go_below_the_lowest_switch_that_holds_them) {
+TEST(FleetPool, a_gang_is_placed_below_the_lowest_switch_that_holds_it) {
   const machine::Machine m = pooled(120, design::PlacementTopology::tree);
   const machine::Fleet& fleet = m.fleets[0];
   cluster::NodePool pool = pool_of_fleet(m, fleet, 3, 8);
@@ -55,7 +55,7 @@ TEST(FleetPool, gangs_go_below_the_lowest_switch_that_holds_them) {
   EXPECT_EQ(pool_of_fleet(none, none.fleets[0], 0, 8).rule(), cluster::PlacementRule::pack);
 }
 
-TEST(FleetPool, one_host_has_no_tree) {
+TEST(FleetPool, a_pool_of_one_host_has_no_tree) {
   const machine::Machine one = pooled(1, design::PlacementTopology::tree);
   EXPECT_EQ(pool_of_fleet(one, one.fleets[0], 0, 8).rule(), cluster::PlacementRule::pack);
   EXPECT_EQ(pool_of_fleet(one, one.fleets[0], 1, 8).rule(), cluster::PlacementRule::tree);
@@ -68,7 +68,7 @@ TEST(FleetPool, one_host_has_no_tree) {
 }
 
 // Where nothing is known of the wires, all hosts are below one switch.
-TEST(FleetPool, a_network_that_is_no_tree_is_one_leaf) {
+TEST(FleetPool, hosts_of_an_unknown_network_share_one_leaf) {
   machine::Machine m = pooled(40, design::PlacementTopology::tree);
   for (machine::Networks& n : m.networks) n.compute.topology.reset();
   cluster::NodePool pool = pool_of_fleet(m, m.fleets[0], 0, 8);
@@ -79,7 +79,7 @@ TEST(FleetPool, a_network_that_is_no_tree_is_one_leaf) {
 }
 
 // Of a whole design's fleets, those that Slurm runs and that have accelerators.
-TEST(FleetPool, a_replay_has_the_fleets_of_slurm) {
+TEST(FleetPool, a_replay_uses_the_accelerator_fleets_of_slurm) {
   design::Design d = sample_design();
   d.workloads.clear();
   d.fleet.front().count = 3;
@@ -96,7 +96,7 @@ TEST(FleetPool, a_replay_has_the_fleets_of_slurm) {
   EXPECT_EQ(pool_of(m).gpus(), 24);
 }
 
-TEST(FleetPool, backfill_is_the_schedulers) {
+TEST(FleetPool, the_design_chooses_the_backfill_variant) {
   EXPECT_EQ(variant_of(design::Backfill::none), cluster::BackfillVariant::fifo);
   EXPECT_EQ(variant_of(design::Backfill::easy), cluster::BackfillVariant::easy);
   EXPECT_EQ(variant_of(design::Backfill::conservative), cluster::BackfillVariant::conservative);

@@ -1,11 +1,11 @@
-// A fleet in one replication: the queue of its hosts, what became of each, and the book of its
+// A fleet in one replication: the queue of its hosts, the state of each host, and the book of its
 // slots (slot_book.h).
 //
-// What the design gives a workload by `nodes` is its own cohort's guarantee and nobody else's; what
-// a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
+// A workload that names `nodes` has them guaranteed in a cohort of its own; others cannot borrow
+// them. A tenant's quota may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
 // user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
-// A QOS moves it too, and holds its users to what they may have at once (cluster/qos_gate.h). Jobs
-// lie on the hosts of their partition, and off those that are reserved for others
+// A QOS changes the place too, and limits what its users have at once (cluster/qos_gate.h). Jobs
+// run on the hosts of their partition and not on those reserved for others
 // (cluster/reservation.h).
 #pragma once
 
@@ -32,7 +32,7 @@ class World;
 
 enum class HostState : std::uint8_t {
   in_service,
-  struck,  // it failed, and whoever has it has not seen it yet
+  struck,  // it failed, and nobody has seen it yet
   reserve,
   repair
 };

@@ -13,7 +13,7 @@ namespace orrery::world {
 
 namespace {
 
-TEST(FleetState, priorities_are_tiers_from_the_lowest_on) {
+TEST(FleetState, priorities_become_tiers_from_zero) {
   StandingWorld s(queue_design(10, {jobs_of("a", {.priority = 9}), jobs_of("b", {.priority = -1}),
                                     jobs_of("c", {.priority = 9}), jobs_of("d", {.priority = 4})}));
   EXPECT_EQ(s.request(0).tier, 2);
@@ -26,7 +26,7 @@ TEST(FleetState, priorities_are_tiers_from_the_lowest_on) {
   EXPECT_EQ(s.request(0).guest_of, 0U);
 }
 
-TEST(FleetState, a_qos_moves_its_jobs_by_its_part_of_the_highest) {
+TEST(FleetState, a_qos_priority_counts_relative_to_the_highest) {
   design::Design d = queue_design(10, {jobs_of("a", {.qos = "high"}), jobs_of("b", {.qos = "low"}),
                                        jobs_of("c", {.qos = "some"}), jobs_of("d", {})});
   d.scheduler.qos = {{.name = "some", .priority = 12, .max_nodes = 3},
@@ -60,14 +60,14 @@ TEST(FleetState, a_qos_moves_its_jobs_by_its_part_of_the_highest) {
   EXPECT_EQ(fair.request(3).priority, 1);
 }
 
-TEST(FleetState, a_small_priority_is_its_part_of_one) {
+TEST(FleetState, a_qos_with_priority_zero_adds_nothing) {
   design::Design d = queue_design(10, {jobs_of("a", {.qos = "only"})});
   d.scheduler.qos = {{.name = "only", .priority = 0}};
   StandingWorld s(d);
   EXPECT_EQ(s.request(0).priority, 0);
 }
 
-TEST(FleetState, guests_of_a_reservation_are_its_tenants) {
+TEST(FleetState, only_its_tenants_may_use_a_reservation) {
   design::Design d = queue_design(
       10, {jobs_of("a", {.tenant = "red"}), jobs_of("b", {.tenant = "blue"}), jobs_of("c", {})});
   d.scheduler.reservations = {
@@ -80,7 +80,7 @@ TEST(FleetState, guests_of_a_reservation_are_its_tenants) {
   EXPECT_EQ(s.request(2).guest_of, 0U);
 }
 
-TEST(FleetState, a_job_may_run_as_long_as_its_qos_and_its_partition_let_it) {
+TEST(FleetState, the_shorter_limit_of_qos_and_partition_counts) {
   design::Design d = queue_design(
       10, {jobs_of("a", {.partition = "day", .qos = "brief"}), jobs_of("b", {.partition = "day"}),
            jobs_of("c", {.partition = "open", .qos = "brief"}), jobs_of("d", {.partition = "open"}),
@@ -106,7 +106,7 @@ TEST(FleetState, a_job_may_run_as_long_as_its_qos_and_its_partition_let_it) {
 }
 
 // Of 80: 24 are red's and 20 blue's, 16 a workload's own by number; 20 are left to the others.
-TEST(FleetState, quotas_and_numbers_divide_the_fleet) {
+TEST(FleetState, quotas_and_node_counts_divide_the_fleet) {
   design::Design d = queue_design(
       10, {jobs_of("a", {.tenant = "red"}), jobs_of("b", {.tenant = "blue"}), jobs_of("c", {}),
            jobs_of("d", {.nodes = 2}), jobs_of("e", {.tenant = "grey"}),

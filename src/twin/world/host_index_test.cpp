@@ -9,7 +9,7 @@ namespace orrery::world {
 
 namespace {
 
-TEST(HostIndex, a_tag_names_a_process_and_its_part) {
+TEST(HostIndex, a_tag_keeps_its_process_and_part) {
   const JobTag tag{ProcessIndex(7), 0xffffffff};
   EXPECT_EQ(JobTag::from(tag.packed()), tag);
   EXPECT_NE(JobTag::from(tag.packed() + 1), tag);

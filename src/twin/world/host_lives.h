@@ -2,13 +2,13 @@
 //
 //   time to the next fault of a host: Weibull with the mean of its rate, exponential at shape 1,
 //   from the run's beginning and from every repair (failure/lifetime.h)
-//   rate = factor * base * (lemon ? m : 1), and by themselves spot + links
-// The factor is one a replication: the fleet's true rate is as uncertain as the published ones
-// differ (machine/failure_source.h), so the spread over replications holds both chance and
-// ignorance; the first replication takes the middle. Repair: a reset for all and hands for some
-// (failure/spares.h), or the design's own mean; a rented host is swapped by its provider. Every
-// host has a random stream of its own, so that a change of the design elsewhere leaves its faults
-// where they were. A silent fault stays unseen for a while: exponential with kSilentMean.
+//   rate = factor * base * (lemon ? m : 1), and separately spot + links
+// There is one factor per fleet and replication: the fleet's true rate is as uncertain as the
+// published ones differ (machine/failure_source.h), so the spread over replications holds both
+// chance and ignorance. The first replication takes the middle. Repair is a reset for all hosts and
+// work by hand for some (failure/spares.h), or the design's own mean; a provider swaps a rented
+// host. Every host has a random stream of its own, so a change of the design elsewhere does not
+// move its faults. A silent fault stays unseen for an exponential time with mean kSilentMean.
 #pragma once
 
 #include <cstdint>
@@ -48,17 +48,17 @@ class HostLives final : public sim::EventHandler {
   void renew(std::size_t fleet, HostIndex host);
   // The host went to repair.
   void send_to_repair(std::size_t fleet, HostIndex host);
-  // It was taken for a lemon: a person replaces what is wrong with it, and it comes back like the
-  // others. That the right part is found is an assumption.
+  // The policy took it for a lemon: a person replaces the faulty part, and the host comes back
+  // with the failure rate of the others. That the right part is found is an assumption.
   void send_to_hands(std::size_t fleet, HostIndex host);
 
-  // Something that the host hangs on is out: it comes back no earlier, and then its next fault is
-  // drawn anew.
+  // A part that the host needs is out until then: the host comes back no earlier, and its next
+  // fault is drawn anew.
   void hold(std::size_t fleet, HostIndex host, sim::SimTime until);
 
   // By cause; then hosts taken back, links and NICs that pause.
   const std::vector<std::uint64_t>& faults() const { return faults_; }
-  // What befalls those whom such a NIC stops where no watchdog acts.
+  // The fault of runs that such a NIC stops if no watchdog acts.
   const failure::FaultCause& hang() const { return hang_; }
   // Of them, those that nobody has noticed yet.
   std::uint64_t silent() const { return silent_; }

@@ -58,7 +58,7 @@ const failure::FaultCause& cause_of(double draw) {
 }
 
 // An exponential of its rate; a cause by its share; then a reset, and hands for some.
-TEST(HostLives, a_host_fails_by_its_rate_and_is_mended_by_a_reset_or_by_hands) {
+TEST(HostLives, a_host_fails_at_its_rate_and_is_mended_by_a_reset_or_by_hand) {
   IdleHosts t;
   t.begin();
   const double end = days(4).base();
@@ -98,7 +98,7 @@ TEST(HostLives, a_host_fails_by_its_rate_and_is_mended_by_a_reset_or_by_hands) {
 }
 
 // What is taken back, a link and a NIC each have their part of the rate, in this order.
-TEST(HostLives, what_strikes_is_drawn_by_its_part_of_the_rate) {
+TEST(HostLives, each_cause_strikes_by_its_share_of_the_rate) {
   IdleHosts t;
   t.source.spot = 0.5 * t.source.base;
   t.source.links = 0.3 * t.source.base;
@@ -137,7 +137,7 @@ TEST(HostLives, what_strikes_is_drawn_by_its_part_of_the_rate) {
 }
 
 // Wear: a Weibull of its own, and beside it what comes at a rate whatever the age.
-TEST(HostLives, lives_that_wear_are_drawn_beside_what_comes_by_itself) {
+TEST(HostLives, wear_is_drawn_separately_from_faults_at_a_constant_rate) {
   IdleHosts t;
   t.source.shape = 2.5;
   t.source.links = 0.6 * t.source.base;
@@ -164,7 +164,7 @@ TEST(HostLives, lives_that_wear_are_drawn_beside_what_comes_by_itself) {
 }
 
 // A tenth of the hosts fail eight times as often; a fifth are slow.
-TEST(HostLives, lemons_and_slow_hosts_are_drawn_first) {
+TEST(HostLives, lemons_and_slow_hosts_are_drawn_before_faults) {
   IdleHosts t({.node_mtbf = days(3), .lemon_share = 0.3, .lemon_factor = 8});
   t.scenario.fleets[0].straggler_share = 0.2;
   t.begin();
@@ -186,7 +186,7 @@ TEST(HostLives, lemons_and_slow_hosts_are_drawn_first) {
 }
 
 // The fleet's true rate: log-normal to either side, its p10 and p90 at what is published.
-TEST(HostLives, later_replications_draw_the_rate_itself) {
+TEST(HostLives, later_replications_draw_the_true_failure_rate) {
   for (const auto& [low, high] : {std::pair(0.5, 3.0), std::pair(0.0, 0.0)}) {
     IdleHosts t;
     t.source.low = low;
@@ -209,7 +209,7 @@ TEST(HostLives, later_replications_draw_the_rate_itself) {
 }
 
 // Repair that the design gives is exponential with that mean.
-TEST(HostLives, repair_by_the_design_is_drawn) {
+TEST(HostLives, a_repair_time_of_the_design_is_a_mean) {
   IdleHosts t;
   t.scenario.fleets[0].repair_given = hours(5);
   t.begin();
@@ -260,7 +260,7 @@ struct SharedGroup {
 };
 
 // Leaves of 50 hosts and power units of 60: the last of each has the hosts that are left.
-TEST(HostLives, a_shared_part_takes_its_hosts_until_it_is_replaced) {
+TEST(HostLives, hosts_of_a_failed_shared_part_stay_away_until_it_is_replaced) {
   IdleHosts t({.node_mtbf = years(1e6)});
   t.source.shared = {{.part = machine::SharedPart::leaf_switch, .rate = 1.0 / days(2), .hosts = 50},
                      {.part = machine::SharedPart::power_unit, .rate = 1.0 / days(3), .hosts = 60}};
@@ -305,7 +305,7 @@ TEST(HostLives, a_shared_part_takes_its_hosts_until_it_is_replaced) {
 }
 
 // A provider puts another host in the place of a rented one within ten minutes.
-TEST(HostLives, a_rented_host_is_swapped) {
+TEST(HostLives, a_provider_swaps_a_rented_host) {
   design::Design d = IdleHosts::design_of({.node_mtbf = years(1e6)});
   d.fleet.front().count = 4;
   d.fleet.front().rent = design::Rent{.provider = "aws", .contract = catalog::Contract::on_demand};

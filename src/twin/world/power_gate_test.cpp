@@ -52,7 +52,7 @@ Uses uses_of(const PowerGate& gate, int gpus) {
 }
 
 // A feed of 6000 W at a PUE of 1.2 with 1000 W always there leaves 4000 W: eight slots of 500 W.
-TEST(PowerGate, a_job_starts_where_the_feed_and_those_behind_let_it) {
+TEST(PowerGate, a_job_starts_if_the_feed_and_the_other_gates_allow_it) {
   CountingGate behind;
   facility::PowerRoom room{.feed = Watts(6000), .pue = 1.2, .always = Watts(1000)};
   PowerGate gate(behind, &room, Watts(500));
@@ -78,7 +78,7 @@ TEST(PowerGate, a_job_starts_where_the_feed_and_those_behind_let_it) {
   EXPECT_FALSE(gate.admits(job_of(1)));
 }
 
-TEST(PowerGate, without_a_room_all_is_admitted) {
+TEST(PowerGate, without_a_power_limit_every_job_is_admitted) {
   CountingGate behind;
   PowerGate gate(behind, nullptr, Watts(500));
   EXPECT_TRUE(gate.admits(job_of(1000)));

@@ -15,7 +15,7 @@ namespace orrery::world {
 namespace {
 
 // Ten watts for an hour and a half, then twenty; what comes after the last hour is the last one's.
-TEST(PowerMeters, a_meter_puts_energy_into_its_hours) {
+TEST(PowerMeters, energy_is_booked_to_the_hours_it_was_drawn_in) {
   SiteMeter m;
   m.by_hour.resize(3);
   m.now = Watts(10);
@@ -41,7 +41,7 @@ TEST(PowerMeters, a_meter_puts_energy_into_its_hours) {
 }
 
 // A feed of 100 kW: what draws always is no job's.
-TEST(PowerMeters, a_scheduler_that_looks_at_power_knows_what_draws_always) {
+TEST(PowerMeters, idle_draw_is_not_available_to_jobs) {
   design::Design d = queue_design(10, {jobs_of("a", {})});
   d.fleet.front().spares = 2;
   StandingWorld blind(d);

@@ -1,5 +1,4 @@
-// What a run writes down of itself: events as they come, and levels over time as means of equal
-// bins.
+// The record of a run: events as they come, and levels over time as means of equal bins.
 //
 // A level is piecewise constant (accelerators under a share, watts of a site); its mean over a bin
 // is exact, so the sum of a column times the bin's width is its integral. Only the first
@@ -16,7 +15,7 @@
 namespace orrery::world {
 
 inline constexpr std::size_t kEventsMax = 200'000;
-// Points on a fleet's track that are no faults.
+// Events of a fleet that are not faults.
 inline constexpr std::string_view kHostRepaired = "host repaired";
 inline constexpr std::string_view kLemon = "lemon";
 // The value of a run that begins to step: seconds from one save to the next.
@@ -35,8 +34,8 @@ struct RunEvent {
 
 enum class HostMark : std::uint8_t { free, reserve, held, repair };
 
-// A host passes to somebody, or to nobody; where jobs share it, to the first of them. Before its
-// first change it is free, or in reserve where it is a declared spare.
+// A host is taken or freed. A host that several jobs share belongs to the first of them. Before its
+// first change a host is free, or in reserve if it is a declared spare.
 struct HostChange {
   sim::SimTime at;
   std::uint32_t fleet = 0;
@@ -48,7 +47,7 @@ struct HostChange {
 struct Series {
   Seconds bin;
   std::vector<std::string> columns;        // "productive_accelerators", "main_w"
-  std::vector<std::vector<double>> means;  // one row a bin, one value a column
+  std::vector<std::vector<double>> means;  // a row per bin, a value per column
 };
 
 class Recorder final : public sim::TraceSink {

@@ -8,21 +8,18 @@
 #include <string>
 
 namespace orrery::world {
-
-using cluster::at;
-
 namespace {
 
 // Ten seconds in four bins of 2.5 s: a level of 2 from second 1, of 5 from second 6.
-TEST(Recorder, BinsHaveTheirMeans) {
+TEST(Recorder, a_bin_holds_the_mean_of_its_level) {
   const auto at_s = [](double s) { return sim::SimTime::from(Seconds(s)); };
-  world::Recorder r(at_s(10), 4);
+  Recorder r(at_s(10), 4);
   const std::size_t a = r.add_column("a");
   const std::size_t b = r.add_column("b");
   r.change(at_s(1), a, 2);
   r.change(at_s(6), a, 3);
   r.change(at_s(6), b, 1);
-  const world::Series s = r.series(at_s(9));
+  const Series s = r.series(at_s(9));
   EXPECT_EQ(s.bin, seconds(2.5));
   ASSERT_EQ(s.means.size(), 4u);
   EXPECT_NEAR(s.means[0][a], 2 * 1.5 / 2.5, 1e-12);
@@ -31,10 +28,10 @@ TEST(Recorder, BinsHaveTheirMeans) {
   EXPECT_NEAR(s.means[3][a], 5, 1e-12) << "of the 1.5 s that were";
   EXPECT_NEAR(s.means[2][b], 1.5 / 2.5, 1e-12);
   // Bins that hold all of a span that they do not divide.
-  world::Recorder odd(sim::SimTime::nanoseconds(10), 3);
+  Recorder odd(sim::SimTime::nanoseconds(10), 3);
   odd.add_column("a");
   EXPECT_EQ(odd.series(sim::SimTime::nanoseconds(10)).bin, sim::SimTime::nanoseconds(4).seconds());
-  EXPECT_EQ(world::Recorder(at_s(10), 4).series(at_s(5)).means.size(), 2u);
+  EXPECT_EQ(Recorder(at_s(10), 4).series(at_s(5)).means.size(), 2u);
 }
 
 // Two hundred thousand events are kept, and what comes after them is counted.
@@ -55,7 +52,7 @@ TEST(Recorder, events_beyond_the_limit_are_counted) {
 }
 
 // Seven seconds in three bins of three: the last has one.
-TEST(Recorder, the_last_bin_may_be_short) {
+TEST(Recorder, the_last_bin_is_a_mean_over_what_is_left) {
   Recorder r(sim::SimTime::from(seconds(7)), 3);
   const std::size_t column = r.add_column("a");
   const std::size_t other = r.add_column("b");

@@ -1,9 +1,9 @@
-// When leaf switches and power units fail, each taking a group of hosts with it.
+// When leaf switches and power units fail. Each takes a group of hosts with it.
 //
 //   time to the next fault of a part: exponential with the design's rate, from when it works
 //   out for: exponential with mean machine::kSharedRepair; its hosts come back together
-// Hosts of a fleet are numbered through in groups (machine/failure_source.h). Whoever runs on a
-// group is told once of the fault. Hosts that are in repair come back no earlier than their part.
+// Groups are consecutive hosts of a fleet (machine/failure_source.h). A job on a group is told of
+// the fault once. Hosts that are in repair come back no earlier than their part.
 #pragma once
 
 #include <vector>

@@ -1,14 +1,14 @@
-// What befalls a site: the utility fails, units of its cooling fail, the hour is hot.
+// What happens to a site: the utility fails, cooling units fail, an hour is hot.
 //
-// An outage (exponential, `outage_mtbf` and `outage`) is lived through on batteries and generators
-// (facility/ride_through.h); where they do not reach, all owned hosts of the site stop at once, are
-// `without power` and come back together. The cooling stands until a generator or the utility
-// carries it. Units of the cooling fail by themselves (`cooling_unit_mtbf`). Where the plant
-// carries less than the hosts draw, the loop warms (facility/cooling_loop.h), and from its margin
-// on the runs of the site are slowed to what the plant carries: `throttled by heat`. The loop is
-// looked at when something happens to it, when it would reach its margin or its set point, every
-// hour where the weather matters, and every kLookAgain while it is short. Not looked at: services,
-// batches and streams are not slowed, and a run that is slowed is metered at its full draw.
+// Batteries and generators bridge an outage (exponential, `outage_mtbf` and `outage`;
+// facility/ride_through.h). If they do not last, all owned hosts of the site stop at once, are
+// `without power` and come back together. The cooling stops until a generator or the utility
+// carries it. Cooling units also fail (`cooling_unit_mtbf`). If the plant carries less than the
+// hosts draw, the loop warms (facility/cooling_loop.h), and beyond its margin the training runs of
+// the site are slowed to what the plant carries: `throttled by heat`. The loop is evaluated when
+// something changes, when it would reach its margin or its set point, every hour if the weather
+// matters, and every kLookAgain while it is short. Wrong where services, batches and streams would
+// be slowed too; a run that is slowed is metered at its full draw.
 #pragma once
 
 #include <vector>
@@ -29,7 +29,7 @@ inline constexpr Seconds kLookAgain = minutes(5);
 // Of one site in one replication.
 struct SiteStory {
   std::uint64_t outages = 0;
-  std::uint64_t blackouts = 0;  // of them, those that took the hosts
+  std::uint64_t blackouts = 0;  // outages that took the hosts
   std::int64_t dark_ns = 0;
   std::uint64_t units_lost = 0;  // of the cooling
   std::int64_t throttled_ns = 0;
@@ -44,7 +44,7 @@ class SiteLives final : public sim::EventHandler {
   SiteLives& operator=(const SiteLives&) = delete;
 
   bool is_dark(std::size_t site) const { return sites_[site].is_dark; }
-  // Of the time of a run's steps there, what heat takes.
+  // The share of a run's step time that heat takes on this fleet.
   double lost_to_heat(std::size_t fleet) const;
   std::vector<SiteStory> stories() const;
 

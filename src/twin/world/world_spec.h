@@ -1,5 +1,5 @@
-// What a world is made of: a machine's fleets counted out in hosts, how they fail and are mended,
-// and what each host draws.
+// What a world is made of: the fleets of a machine in hosts and slots, how hosts fail and are
+// repaired, and what each host draws.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace orrery::world {
 
-// What a NIC that pauses for good does to the others (fabric/storm_study.h).
+// What a NIC that never stops pausing does to other hosts (fabric/storm_study.h).
 struct StormPlan {
   double reach = 0;  // of the other hosts
   double left = 1;   // of their rate
@@ -39,7 +39,7 @@ struct FleetPart {
   int racks_per_pdu = 1;
   Watts rack_limit;  // 0: not known
   Watts pdu_rating;  // likewise
-  StormPlan storm;   // all its own where none strike
+  StormPlan storm;   // without reach if no storm can strike
 
   int all_hosts() const { return hosts + spares; }
 };

@@ -30,7 +30,7 @@ struct CountedFleet {
   FleetPart part;
 };
 
-TEST(WorldSpec, a_fleet_is_what_its_design_says) {
+TEST(WorldSpec, a_fleet_is_counted_as_designed) {
   const CountedFleet f([](design::Fleet& fleet) {
     fleet.spares = 2;
     fleet.nodes_per_rack = 3;
@@ -65,21 +65,8 @@ TEST(WorldSpec, a_fleet_is_what_its_design_says) {
   EXPECT_EQ(f.part.taken_back.notice, Seconds(0));
 }
 
-TEST(WorldSpec, what_a_design_leaves_open_is_nothing) {
-  const CountedFleet f([](design::Fleet& fleet) { fleet.failures = {}; });
-  EXPECT_EQ(f.part.spares, 0);
-  EXPECT_EQ(f.part.lemons.share, 0);
-  EXPECT_EQ(f.part.lemons.multiplier, 1);
-  EXPECT_FALSE(f.part.repair_given);
-  EXPECT_EQ(f.part.straggler_share, 0);
-  EXPECT_EQ(f.part.straggler_slowdown, 0);
-  EXPECT_EQ(f.part.racks_per_pdu, 1);
-  EXPECT_EQ(f.part.pdu_rating, Watts(0));
-  EXPECT_EQ(FleetPart{}.accelerators_per_host, 0);
-}
-
 // Eighteen hosts to a rack that is one node: they draw as it does together.
-TEST(WorldSpec, a_node_of_many_hosts_draws_as_they_do) {
+TEST(WorldSpec, hosts_of_one_node_divide_its_draw) {
   const CountedFleet f([](design::Fleet& fleet) {
     fleet.node = "gb200-nvl72";
     fleet.count = 2;
@@ -97,7 +84,7 @@ TEST(WorldSpec, a_node_of_many_hosts_draws_as_they_do) {
 }
 
 // Eight accelerators of 700 W that may draw 500: 1,600 W less at nameplate.
-TEST(WorldSpec, a_cap_lowers_what_hosts_draw) {
+TEST(WorldSpec, a_power_cap_lowers_the_draw_of_hosts) {
   const CountedFleet f([](design::Fleet& fleet) { fleet.power_cap = watts(500); });
   const facility::NodePower node = f.node();
   EXPECT_NEAR(f.part.host_power.nameplate.base(), node.nameplate.base() - 1600, 1e-6);
@@ -106,7 +93,7 @@ TEST(WorldSpec, a_cap_lowers_what_hosts_draw) {
   EXPECT_EQ(f.part.host_power.idle, node.idle);
 }
 
-TEST(WorldSpec, a_spot_host_has_its_providers_notice) {
+TEST(WorldSpec, a_spot_host_has_the_notice_of_its_provider) {
   const auto notice = [](const char* provider) {
     return CountedFleet([&](design::Fleet& fleet) {
              fleet.rent = design::Rent{.provider = provider, .contract = catalog::Contract::spot};
@@ -119,7 +106,7 @@ TEST(WorldSpec, a_spot_host_has_its_providers_notice) {
   EXPECT_EQ(notice(""), seconds(30));
 }
 
-TEST(WorldSpec, a_fleet_stands_in_its_own_site) {
+TEST(WorldSpec, a_fleet_belongs_to_the_site_it_names) {
   const CountedFleet f([](design::Fleet& fleet) { fleet.site = "second"; },
                        [](design::Design& d) {
                          design::Site other = d.sites.front();
