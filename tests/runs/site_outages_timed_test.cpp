@@ -8,6 +8,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/site_load.h"
 #include "twin/processes/timed_fixture.h"
+#include "twin/run/run_fixture.h"
 #include "twin/world/site_lives.h"
 
 namespace orrery::processes {
@@ -245,8 +246,8 @@ TEST(SiteOutagesTimed, a_hot_hour_slows_the_run_while_it_lasts) {
 TEST(SiteOutagesTimed, blackouts_are_counted_among_the_faults) {
   design::Design d = failing_utility();
   d.sites.front().outage = hours(3);
-  const Simulated s(d, {.horizon = days(20)});
-  const Replication& r = s.done.front();
+  const run::Simulated s(d, {.horizon = days(20)});
+  const run::Replication& r = s.done.front();
   EXPECT_GT(r.stories.front().blackouts, 1U);
   EXPECT_EQ(r.faults.back(), r.stories.front().blackouts);
   EXPECT_EQ(r.faults.size(), machine::known().fault_causes.size() + 6);

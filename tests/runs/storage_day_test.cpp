@@ -187,7 +187,9 @@ TEST(StorageRun, a_single_run_saves_as_the_closed_form_says) {
     const SaveTimes& got = *run.jobs.front().saves;
     EXPECT_GE(got.saves, 3U);
     EXPECT_NEAR(got.safe / plan.stall.safe, 1, 0.01);
-    if (plan.async) EXPECT_NEAR(got.stall / plan.stall.total, 1, 1e-6);
+    if (plan.async) {
+      EXPECT_NEAR(got.stall / plan.stall.total, 1, 1e-6);
+    }
   }
 }
 

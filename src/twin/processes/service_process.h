@@ -21,6 +21,7 @@
 #include <optional>
 #include <vector>
 
+#include "twin/processes/service_plan.h"
 #include "twin/world/world.h"
 
 namespace orrery::processes {

@@ -18,6 +18,7 @@
 
 #include "core/base/random.h"
 #include "layers/cluster/mig_pool.h"
+#include "twin/processes/work_plan.h"
 #include "twin/world/world.h"
 
 namespace orrery::processes {

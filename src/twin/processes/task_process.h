@@ -18,6 +18,7 @@
 
 #include "core/base/random.h"
 #include "model/machine/site_load.h"
+#include "twin/processes/work_plan.h"
 #include "twin/world/world.h"
 
 namespace orrery::processes {

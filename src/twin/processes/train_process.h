@@ -24,6 +24,7 @@
 
 #include "layers/failure/save_cycle.h"
 #include "layers/failure/setbacks.h"
+#include "model/jobs/train_job.h"
 #include "twin/world/process.h"
 #include "twin/world/world.h"
 
