@@ -6,7 +6,7 @@
 #include "model/design/design.h"
 #include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
-#include "twin/twin/scenario.h"
+#include "twin/processes/scenario.h"
 
 namespace orrery {
 namespace {
@@ -39,7 +39,7 @@ Result<double> storage_day() {
   auto design = design_text::read_design(kDesign, models->catalog());
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
-  const twin::Scenario scenario = twin::scenario_of(machine, days(1));
+  const processes::Scenario scenario = processes::scenario_of(machine, days(1));
   std::uint64_t saves = 0;
   const double taken = seconds_of([&] {
     const twin_storage::StorageRun run = run_storage(scenario.storage_work(), {});

@@ -6,7 +6,7 @@
 #include "model/design/design.h"
 #include "model/design_text/read_design.h"
 #include "model/jobs/build_machine.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery {
 namespace {
@@ -41,7 +41,7 @@ Result<double> simulate(int hosts, int spares, Seconds horizon) {
   auto design = design_text::read_design(design_text(hosts, spares, hosts / 16), models->catalog());
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
-  const twin::Simulation simulation(machine, {.horizon = horizon});
+  const run::Simulation simulation(machine, {.horizon = horizon});
   std::uint64_t interruptions = 0;
   const double taken =
       seconds_of([&] { interruptions = simulation.replicate(0)->jobs.front().interruptions; });

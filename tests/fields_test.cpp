@@ -33,7 +33,7 @@
 #include "output/emit/terraform.h"
 #include "plan/verdict/verdict.h"
 #include "study/compare/network_load.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery {
 namespace {
@@ -41,8 +41,8 @@ namespace {
 // A day of a design in simulated time: "run ttft" and the like.
 std::map<std::string, double> figures_of_run(const design::Design& design) {
   const machine::Machine m = jobs::build_machine(design, machine::known());
-  const twin::Simulation simulation(m, {.horizon = days(1), .replications = 1});
-  std::vector<twin::Replication> done;
+  const run::Simulation simulation(m, {.horizon = days(1), .replications = 1});
+  std::vector<run::Replication> done;
   done.push_back(*simulation.replicate(0));
   std::map<std::string, double> all;
   for (const figures::Section& section : simulation.run_of(done).sections) {

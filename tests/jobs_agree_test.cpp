@@ -15,7 +15,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "plan/verdict/verdict.h"
-#include "twin/twin/scenario.h"
+#include "twin/processes/scenario.h"
 
 namespace orrery {
 namespace {
@@ -87,7 +87,7 @@ TEST(JobsAgree, review_and_run_read_equal_jobs) {
   for (const Subject& s : all) {
     SCOPED_TRACE(s.name);
     const review::Review review = review::run_stages(s.design, machine::known());
-    const twin::Scenario run = twin::scenario_of(*review.machine, hours(1), {});
+    const processes::Scenario run = processes::scenario_of(*review.machine, hours(1), {});
     ASSERT_EQ(review.serves.size(), run.services.size());
     for (std::size_t i = 0; i < run.services.size(); ++i, ++services) {
       EXPECT_EQ(told(review.serves[i]), told(run.services[i].job));

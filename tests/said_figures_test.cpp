@@ -10,7 +10,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "plan/verdict/verdict.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery {
 namespace {
@@ -49,8 +49,8 @@ TEST_P(SaidFigures, are_rows_of_the_table_in_review_and_run) {
   expect_rows(verdict::verdict_of(*design, machine::known(), {.spends = false}).sections, Said::run,
               review);
   const machine::Machine built = jobs::build_machine(*design, machine::known());
-  const twin::Simulation simulation(built, {.horizon = hours(12)});
-  const std::vector<twin::Replication> done = {*simulation.replicate(0)};
+  const run::Simulation simulation(built, {.horizon = hours(12)});
+  const std::vector<run::Replication> done = {*simulation.replicate(0)};
   expect_rows(simulation.run_of(done).sections, Said::review, run);
   for (const auto& [id, said] : run) {
     const auto planned = review.find(id);

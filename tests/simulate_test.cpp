@@ -17,7 +17,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery {
 namespace {
@@ -43,7 +43,7 @@ std::map<std::string, std::string> designs() {
 }
 
 // Every word that a run says, its series and its events.
-std::string words_of(const twin::Run& run) {
+std::string words_of(const run::Run& run) {
   return report::console_json_of(run) + report::series_csv(run) + report::events_jsonl(run);
 }
 
@@ -55,21 +55,21 @@ nlohmann::json numbers_of(const nlohmann::json& value) {
   return out;
 }
 
-std::string digest_of(const twin::Run& run) {
+std::string digest_of(const run::Run& run) {
   const nlohmann::json answer = nlohmann::json::parse(report::console_json_of(run));
   return sha256_hex(numbers_of(answer).dump() + report::series_csv(run) + report::events_jsonl(run))
       .substr(0, 16);
 }
 
-twin::Run run_of(const std::string& text, bool threads) {
+run::Run run_of(const std::string& text, bool threads) {
   const machine::Models& models = machine::known();
   const auto beside = [](std::string_view path) -> Result<std::string> {
     return text_of(ORRERY_SOURCE_DIR "/examples/" + std::string(path));
   };
   const machine::Machine m = jobs::build_machine(
       design_text::read_design(text, models.catalog(), {.read_file = beside}).value(), models);
-  const twin::Simulation simulation(m, {.replications = 2});
-  std::vector<twin::Replication> done(2);
+  const run::Simulation simulation(m, {.replications = 2});
+  std::vector<run::Replication> done(2);
   if (threads) {
     std::jthread other([&] { done[1] = *simulation.replicate(1); });
     done[0] = *simulation.replicate(0);
@@ -106,7 +106,7 @@ TEST(Simulate, every_design_does_what_it_did) {
   std::string now;
   for (const auto& [name, text] : designs()) {
     if (!is_run(name)) continue;
-    const twin::Run run = run_of(text, false);
+    const run::Run run = run_of(text, false);
     const std::string digest = digest_of(run);
     now += digest + " " + name + "\n";
     std::int64_t sum = 0;
@@ -131,8 +131,8 @@ TEST(Simulate, threads_change_no_byte) {
 // The 80 % interval of the interruptions of 54 days.
 Estimate interruptions_of(const design::Design& design) {
   const machine::Machine m = jobs::build_machine(design, machine::known());
-  const twin::Simulation simulation(m, {.horizon = days(54), .replications = 32});
-  std::vector<twin::Replication> done;
+  const run::Simulation simulation(m, {.horizon = days(54), .replications = 32});
+  std::vector<run::Replication> done;
   for (int n = 0; n < 32; ++n) done.push_back(*simulation.replicate(n));
   for (const figures::Section& s : simulation.run_of(done).sections) {
     for (const figures::Figure& f : s.figures) {
@@ -148,8 +148,8 @@ design::Design llama_3() {
 
 TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
   const machine::Machine m = jobs::build_machine(llama_3(), machine::known());
-  const twin::Simulation simulation(m, {.horizon = days(54), .replications = 1});
-  const twin::Replication first = *simulation.replicate(0);
+  const run::Simulation simulation(m, {.horizon = days(54), .replications = 1});
+  const run::Replication first = *simulation.replicate(0);
   // The first replication has the paper's own rate and causes: 419 in 54 days, give or take chance.
   EXPECT_NEAR(static_cast<double>(first.jobs.front().interruptions), 419, 3 * 20.5);
   EXPECT_GE(first.jobs.front().goodput(), 0.90);

@@ -30,7 +30,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "store_process.h"
-#include "twin/twin/scenario.h"
+#include "twin/processes/scenario.h"
 
 namespace orrery {
 namespace {
@@ -140,7 +140,7 @@ Times simulated(const agent::TestFolder& folder, const std::string& tier, const 
   auto design = cli::load_design(folder.at("design.yaml"), models->catalog(), terminal);
   EXPECT_TRUE(design) << said.str();
   const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
-  twin::Scenario scenario = twin::scenario_of(machine, days(1));
+  processes::Scenario scenario = processes::scenario_of(machine, days(1));
   jobs::SavePlan& save = *scenario.trains.front().checkpoint;
   save.load.busiest_node = bytes(static_cast<double>(burst_bytes()));
   save.write.commit = Seconds(0);

@@ -29,7 +29,7 @@
 #include "output/report/run_report.h"
 #include "output/report/verdict_report.h"
 #include "plan/verdict/verdict.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery {
 namespace {
@@ -154,7 +154,7 @@ Json plan_json(const std::string& name) {
 Json simulate_json(const std::string& name) {
   const design::Design design = read_text(text_of(name), name);
   const machine::Machine machine = jobs::build_machine(design, machine::known());
-  const twin::Simulation simulation(machine, {.horizon = days(2)});
+  const run::Simulation simulation(machine, {.horizon = days(2)});
   const auto first = simulation.replicate(0);
   return Json::parse(
       report::json_of(simulation.run_of(std::span(&*first, 1)),

@@ -163,7 +163,7 @@ TEST(Tidy, a_figure_by_its_word_is_seen) {
   EXPECT_EQ(seen("src/model/figures/a.cpp", "f(\"step_time\");"), 0u);
   EXPECT_EQ(seen("src/plan/review/a_test.cpp", "f(\"step_time\");"), 0u);
   const Source review{"src/plan/review/a.cpp", "FigureId::step_time FigureId::read"};
-  const Source run{"src/twin/twin/a.cpp", "FigureId::step_time"};
+  const Source run{"src/twin/run/a.cpp", "FigureId::step_time"};
   EXPECT_THAT(check_figures_said({review, run}, rows), IsEmpty());
   EXPECT_THAT(check_figures_said({review}, rows), SizeIs(1));
   EXPECT_THAT(check_figures_said({run}, rows), SizeIs(2));
@@ -180,8 +180,8 @@ TEST(Tidy, a_constant_with_a_unit_is_seen) {
   };
   const char* wait = "constexpr Seconds kWait = minutes(10);\n";
   EXPECT_EQ(complaints("src/plan/review/a.cpp", wait), 1u);
-  EXPECT_EQ(complaints("src/twin/twin/a.h", "inline constexpr double kShare = 0.8;\n"), 1u);
-  EXPECT_EQ(complaints("src/twin/twin/a.h", "constexpr Bytes kRoom{1e9};\n"), 1u);
+  EXPECT_EQ(complaints("src/twin/run/a.h", "inline constexpr double kShare = 0.8;\n"), 1u);
+  EXPECT_EQ(complaints("src/twin/run/a.h", "constexpr Bytes kRoom{1e9};\n"), 1u);
   EXPECT_EQ(complaints("src/layers/failure/a.cpp", wait), 0u) << "a layer's own physics";
   EXPECT_EQ(complaints("src/plan/review/a_test.cpp", wait), 0u);
   EXPECT_EQ(complaints("src/plan/review/a.cpp", "constexpr double kOther = kWait;\n"), 0u);

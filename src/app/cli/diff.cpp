@@ -24,7 +24,7 @@ struct DiffOptions {
   Format format = Format::text;
 };
 
-std::string rendered(const twin::Run& before, const twin::Run& after, Format format) {
+std::string rendered(const run::Run& before, const run::Run& after, Format format) {
   switch (format) {
     case Format::json:
       return report::json_of(before, after);

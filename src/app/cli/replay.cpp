@@ -14,7 +14,7 @@
 #include "study/rehearse/pod_replay.h"
 #include "study/rehearse/replay.h"
 #include "study/rehearse/rewind.h"
-#include "twin/twin/fleet_pool.h"
+#include "twin/world/fleet_pool.h"
 
 namespace orrery::cli {
 namespace {
@@ -98,7 +98,7 @@ Result<void> take_design(const std::string& path, Stage& stage, Terminal& termin
   const auto design = load_design(path, models->catalog(), terminal);
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = jobs::build_machine(*design, *models);
-  stage.pool = twin::pool_of(machine);
+  stage.pool = world::pool_of(machine);
   if (stage.pool.gpus() == 0) {
     return fail({.code = "replay.fleet",
                  .place = {.file = path},
@@ -107,7 +107,7 @@ Result<void> take_design(const std::string& path, Stage& stage, Terminal& termin
   stage.fleet = fmt::format("{}: {} nodes, {} GPUs", design->name, grouped(stage.pool.nodes()),
                             grouped(stage.pool.gpus()));
   if (stage.policies.empty()) {
-    stage.policies.push_back(twin::variant_of(design->scheduler.backfill));
+    stage.policies.push_back(world::variant_of(design->scheduler.backfill));
   }
   return {};
 }

@@ -40,13 +40,13 @@ Result<void> write_file(const std::optional<std::string>& path, const std::strin
   return {};
 }
 
-Result<void> write_files(const twin::Run& run, const SimulateOptions& o) {
+Result<void> write_files(const run::Run& run, const SimulateOptions& o) {
   if (auto r = write_file(o.series, o.series ? report::series_csv(run) : ""); !r) return r;
   if (auto r = write_file(o.events, o.events ? report::events_jsonl(run) : ""); !r) return r;
   return write_file(o.trace, o.trace ? report::trace_json(run) : "");
 }
 
-std::string rendered(const twin::Run& run, const verdict::Verdict& review, Format format) {
+std::string rendered(const run::Run& run, const verdict::Verdict& review, Format format) {
   switch (format) {
     case Format::json:
       return report::json_of(run, review);
@@ -77,7 +77,7 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, o.calibrations, terminal);
   const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
-  const std::optional<twin::Run> run = simulate_design(machine, *options, o.jobs, terminal);
+  const std::optional<run::Run> run = simulate_design(machine, *options, o.jobs, terminal);
   if (!run) return ExitCode::interrupted;
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
   const verdict::Verdict review =

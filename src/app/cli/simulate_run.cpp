@@ -58,8 +58,8 @@ class Progress {
 
 }  // namespace
 
-Result<twin::RunOptions> run_options(const std::string& span, std::int64_t replications,
-                                     std::uint64_t seed) {
+Result<run::RunOptions> run_options(const std::string& span, std::int64_t replications,
+                                    std::uint64_t seed) {
   Diagnostics faults;
   const auto horizon = parse_quantity<Seconds>(span);
   if (!horizon || *horizon < server::kSimulatedMin || *horizon > server::kSimulatedMax) {
@@ -70,16 +70,16 @@ Result<twin::RunOptions> run_options(const std::string& span, std::int64_t repli
                            fmt::format("--replications 8; from 1 to {}", kReplicationsMax)));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  return twin::RunOptions{
+  return run::RunOptions{
       .horizon = *horizon, .seed = seed, .replications = static_cast<int>(replications)};
 }
 
-std::optional<twin::Run> simulate_design(const machine::Machine& machine,
-                                         const twin::RunOptions& options, int jobs,
-                                         Terminal& terminal) {
+std::optional<run::Run> simulate_design(const machine::Machine& machine,
+                                        const run::RunOptions& options, int jobs,
+                                        Terminal& terminal) {
   if (terminal.interrupted()) return std::nullopt;
-  const twin::Simulation simulation(machine, options);
-  Progress progress(terminal, static_cast<std::int64_t>(options.replications) * twin::kParts);
+  const run::Simulation simulation(machine, options);
+  Progress progress(terminal, static_cast<std::int64_t>(options.replications) * world::kParts);
   const auto part = [&] {
     progress.step();
     return !terminal.interrupted();

@@ -14,7 +14,7 @@
 #include "live/net/message.h"
 #include "model/design_text/templates.h"
 #include "model/machine/known_fixture.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 

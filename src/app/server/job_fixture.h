@@ -11,7 +11,7 @@
 #include "app/server/run_job.h"
 #include "core/base/json_writer.h"
 #include "live/agent/test_folder.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 

@@ -6,10 +6,10 @@
 
 namespace orrery::server {
 
-std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation,
-                                             const ReplicateOptions& options) {
+std::vector<run::Replication> replicate_all(const run::Simulation& simulation,
+                                            const ReplicateOptions& options) {
   const int all = simulation.options().replications;
-  std::vector<std::optional<twin::Replication>> done(static_cast<std::size_t>(all));
+  std::vector<std::optional<run::Replication>> done(static_cast<std::size_t>(all));
   std::atomic<int> next = 0;
   std::atomic<bool> stopped = false;
   const auto work = [&] {
@@ -25,8 +25,8 @@ std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation,
     for (int i = 1; i < options.threads; ++i) others.emplace_back(work);
     work();
   }
-  std::vector<twin::Replication> kept;
-  for (std::optional<twin::Replication>& r : done) {
+  std::vector<run::Replication> kept;
+  for (std::optional<run::Replication>& r : done) {
     if (r) kept.push_back(std::move(*r));
   }
   return kept;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 
@@ -17,14 +17,14 @@ inline constexpr Seconds kSimulatedMax = years(10);
 
 struct ReplicateOptions {
   int threads = 1;
-  // Called on any thread, twin::kParts times per replication; false stops all of them.
+  // Called on any thread, world::kParts times per replication; false stops all of them.
   std::function<bool()> part;
   // Called on any thread when a replication is whole; may be empty.
   std::function<void()> whole;
 };
 
 // Returns the replications that were done, sorted by number: all of them unless `part` said no.
-std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation,
-                                             const ReplicateOptions& options);
+std::vector<run::Replication> replicate_all(const run::Simulation& simulation,
+                                            const ReplicateOptions& options);
 
 }  // namespace orrery::server

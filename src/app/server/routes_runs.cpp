@@ -18,7 +18,7 @@ std::optional<Job> run_of(const Console& console, const std::string& text) {
 
 Response no_such_run() { return problem(404, "there is no run of this number that is done"); }
 
-using RunText = std::string (*)(const twin::Run& run);
+using RunText = std::string (*)(const run::Run& run);
 
 // What the first replication wrote down, in one of its forms.
 Response in_time(const Console& console, const std::string& id, RunText text,

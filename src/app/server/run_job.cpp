@@ -13,7 +13,7 @@
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
 #include "output/report/run_report.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kKept = 4;  // runs in memory: two side by side, and the t
 
 struct RunRequest {
   design::Design design;
-  twin::RunOptions options;
+  run::RunOptions options;
 };
 
 Result<Seconds> span_of(const std::string& text) {
@@ -39,7 +39,7 @@ Result<RunRequest> read_body(JsonBody& body, const machine::Models& models,
                              const catalog::ReadFile& files) {
   const std::string yaml = body.text("design", kDesignBytes);
   const std::string span = body.optional_text("span", kNameBytes).value_or("30 d");
-  twin::RunOptions options{.replications = 8};
+  run::RunOptions options{.replications = 8};
   options.replications = static_cast<int>(
       body.optional_integer("replications", kReplications).value_or(options.replications));
   options.seed = static_cast<std::uint64_t>(body.optional_integer("seed", kSeeds).value_or(1));
@@ -65,7 +65,7 @@ Result<RunRequest> read_kept(const std::string& text, const machine::Models& mod
 class Teller {
  public:
   explicit Teller(JobRun& run, int replications) : run_(run) {
-    run_.job.candidates = replications * twin::kParts;
+    run_.job.candidates = replications * world::kParts;
     run_.job.done = 0;
     run_.job.evaluated = 0;
   }
@@ -109,7 +109,7 @@ Result<void> RunJobs::work(JobRun& run) const {
   auto request = read_kept(run.job.request, models_);
   if (!request) return std::unexpected(request.error());
   const machine::Machine machine = jobs::build_machine(std::move(request->design), models_);
-  const twin::Simulation simulation(machine, request->options);
+  const run::Simulation simulation(machine, request->options);
   Teller teller(run, request->options.replications);
   // One thread: the others answer requests.
   const auto done = replicate_all(simulation, {.threads = 1,
@@ -117,13 +117,13 @@ Result<void> RunJobs::work(JobRun& run) const {
                                                .whole = [&teller] { teller.replication(); }});
   const bool is_whole = static_cast<int>(done.size()) == request->options.replications;
   if (done.empty() || (!is_whole && !run.cancelled())) return {};
-  auto whole = std::make_shared<const twin::Run>(simulation.run_of(done));
+  auto whole = std::make_shared<const run::Run>(simulation.run_of(done));
   run.job.result = report::console_json_of(*whole);
   keep(run.job.id, std::move(whole));
   return {};
 }
 
-Result<std::shared_ptr<const twin::Run>> RunJobs::first_replication(const Job& job) const {
+Result<std::shared_ptr<const run::Run>> RunJobs::first_replication(const Job& job) const {
   {
     const std::lock_guard lock(mutex_);
     const auto kept = std::ranges::find(kept_, job.id, [](const auto& k) { return k.first; });
@@ -132,9 +132,9 @@ Result<std::shared_ptr<const twin::Run>> RunJobs::first_replication(const Job& j
   auto request = read_kept(job.request, models_);
   if (!request) return std::unexpected(request.error());
   const machine::Machine machine = jobs::build_machine(std::move(request->design), models_);
-  const twin::Simulation simulation(machine, request->options);
+  const run::Simulation simulation(machine, request->options);
   const auto first = simulation.replicate(0);
-  auto run = std::make_shared<const twin::Run>(simulation.run_of(std::span(&*first, 1)));
+  auto run = std::make_shared<const run::Run>(simulation.run_of(std::span(&*first, 1)));
   keep(job.id, run);
   return run;
 }
@@ -145,7 +145,7 @@ Result<design::Design> RunJobs::design_of(const Job& job) const {
   return std::move(request->design);
 }
 
-void RunJobs::keep(std::int64_t id, std::shared_ptr<const twin::Run> run) const {
+void RunJobs::keep(std::int64_t id, std::shared_ptr<const run::Run> run) const {
   const std::lock_guard lock(mutex_);
   std::erase_if(kept_, [id](const auto& k) { return k.first == id; });
   kept_.emplace_back(id, std::move(run));

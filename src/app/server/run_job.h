@@ -14,7 +14,7 @@
 #include "app/server/job_board.h"
 #include "model/design/design.h"
 #include "model/machine/models.h"
-#include "twin/twin/run.h"
+#include "twin/run/run.h"
 
 namespace orrery::server {
 
@@ -31,16 +31,16 @@ class RunJobs {
   Result<void> work(JobRun& run) const;
 
   // The first replication of a job's run, with all it wrote down.
-  Result<std::shared_ptr<const twin::Run>> first_replication(const Job& job) const;
+  Result<std::shared_ptr<const run::Run>> first_replication(const Job& job) const;
   Result<design::Design> design_of(const Job& job) const;
 
  private:
-  void keep(std::int64_t id, std::shared_ptr<const twin::Run> run) const;
+  void keep(std::int64_t id, std::shared_ptr<const run::Run> run) const;
 
   const machine::Models& models_;
   const catalog::ReadFile files_;
   mutable std::mutex mutex_;
-  mutable std::deque<std::pair<std::int64_t, std::shared_ptr<const twin::Run>>> kept_;
+  mutable std::deque<std::pair<std::int64_t, std::shared_ptr<const run::Run>>> kept_;
 };
 
 }  // namespace orrery::server

@@ -21,7 +21,7 @@
 #include "model/machine/known_fixture.h"
 #include "output/report/run_report.h"
 #include "output/report/view_run.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::server {
 namespace {
@@ -42,7 +42,7 @@ TEST(RunJobEdges, an_outdated_request_fails_its_job) {
 
 TEST(KeptRuns, the_four_latest_runs_are_cached) {
   const RunJobs runs(machine::known());
-  std::vector<std::shared_ptr<const twin::Run>> seen;
+  std::vector<std::shared_ptr<const run::Run>> seen;
   for (std::int64_t id = 1; id <= 4; ++id) seen.push_back(*runs.first_replication(kept_job(id)));
   for (std::int64_t id = 1; id <= 4; ++id) {
     EXPECT_EQ(*runs.first_replication(kept_job(id)), seen[static_cast<std::size_t>(id - 1)]) << id;
@@ -60,7 +60,7 @@ TEST(KeptRuns, the_four_latest_runs_are_cached) {
 TEST(KeptRuns, a_repeated_job_takes_one_cache_entry) {
   const RunJobs runs(machine::known());
   const auto board = JobBoard::open(JobStore::open(kStoreInMemory).value(), {});
-  std::vector<std::shared_ptr<const twin::Run>> seen;
+  std::vector<std::shared_ptr<const run::Run>> seen;
   for (std::int64_t id = 1; id <= 4; ++id) seen.push_back(*runs.first_replication(kept_job(id)));
   JobRun again(**board, kept_job(4));
   ASSERT_TRUE(runs.work(again));
@@ -95,7 +95,7 @@ TEST(KeptRuns, time_left_is_that_of_the_last_part) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   ASSERT_TRUE(run.job.remaining_s);
   EXPECT_GT(*run.job.remaining_s, 0);
-  EXPECT_LE(*run.job.remaining_s, took.count() / (twin::kParts - 1));
+  EXPECT_LE(*run.job.remaining_s, took.count() / (world::kParts - 1));
 }
 
 // A run that an earlier server left unfinished restarts, and its counts start at zero.
@@ -112,8 +112,8 @@ TEST(RunWords, a_run_counts_its_own_parts) {
   run.job.evaluated = 78;
   run.job.candidates = 79;
   ASSERT_TRUE(runs.work(run));
-  EXPECT_EQ(run.job.candidates, 2 * twin::kParts);
-  EXPECT_EQ(run.job.done, 2 * twin::kParts);
+  EXPECT_EQ(run.job.candidates, 2 * world::kParts);
+  EXPECT_EQ(run.job.done, 2 * world::kParts);
   EXPECT_EQ(run.job.evaluated, 2);
   EXPECT_TRUE(Json::accept(run.job.result));
   const auto one =
@@ -152,13 +152,13 @@ class RunJob : public testing::Test {
     return *board.find(id);
   }
 
-  twin::Run by_hand(int replications) {
+  run::Run by_hand(int replications) {
     const auto design = design_text::read_design(design_text::find_template("superpod-h100")->text,
                                                  machine::known().catalog());
     const machine::Machine machine = jobs::build_machine(*design, machine::known());
-    const twin::Simulation simulation(
+    const run::Simulation simulation(
         machine, {.horizon = days(20), .seed = 5, .replications = replications});
-    std::vector<twin::Replication> done;
+    std::vector<run::Replication> done;
     for (int n = 0; n < replications; ++n) done.push_back(*simulation.replicate(n));
     return simulation.run_of(done);
   }

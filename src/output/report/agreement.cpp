@@ -29,7 +29,7 @@ bool are_apart(const Estimate& a, const Estimate& b) {
 
 }  // namespace
 
-std::vector<JudgedGoal> goals_of(const twin::Run& run, const verdict::Verdict& review) {
+std::vector<JudgedGoal> goals_of(const run::Run& run, const verdict::Verdict& review) {
   std::vector<JudgedGoal> goals;
   for (const figures::GoalOutcome& planned : review.goals) {
     const auto seen = std::ranges::find(run.goals, planned.text, &figures::GoalOutcome::text);
@@ -39,7 +39,7 @@ std::vector<JudgedGoal> goals_of(const twin::Run& run, const verdict::Verdict& r
   return goals;
 }
 
-std::vector<Difference> differences(const verdict::Verdict& review, const twin::Run& run) {
+std::vector<Difference> differences(const verdict::Verdict& review, const run::Run& run) {
   std::vector<Difference> all;
   for (const figures::Section& s : run.sections) {
     for (const figures::Figure& f : s.figures) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/verdict/verdict.h"
-#include "twin/twin/run.h"
+#include "twin/run/run.h"
 
 namespace orrery::report {
 
@@ -15,7 +15,7 @@ struct JudgedGoal {
   bool by_run = false;  // else the review's: a run does not know its figure
 };
 // Every goal of the design in its order; they point into the run and the review.
-std::vector<JudgedGoal> goals_of(const twin::Run& run, const verdict::Verdict& review);
+std::vector<JudgedGoal> goals_of(const run::Run& run, const verdict::Verdict& review);
 
 struct Difference {
   const figures::Section* section = nullptr;  // of the run
@@ -24,6 +24,6 @@ struct Difference {
   std::string_view because;  // empty: not known
 };
 // Figures that both say and whose 80 % intervals are more than 1 % of the value apart.
-std::vector<Difference> differences(const verdict::Verdict& review, const twin::Run& run);
+std::vector<Difference> differences(const verdict::Verdict& review, const run::Run& run);
 
 }  // namespace orrery::report

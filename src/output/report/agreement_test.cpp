@@ -23,7 +23,7 @@ figures::GoalOutcome goal(const std::string& text, double value, bool met, bool 
 
 struct Both {
   verdict::Verdict review;
-  twin::Run run;
+  run::Run run;
 };
 
 Both both() {
@@ -109,7 +109,7 @@ TEST(Agreement, the_console_reads_schema_1) {
   EXPECT_EQ(j["schema_version"], 1);
   EXPECT_TRUE(j["sections"][0]["figures"].contains("draw_peak_w"));
   EXPECT_TRUE(Json::parse(json_of(v))["sections"][0]["figures"].contains("draw_nameplate_w"));
-  EXPECT_EQ(Json::parse(console_json_of(twin::Run{}))["schema_version"], 1);
+  EXPECT_EQ(Json::parse(console_json_of(run::Run{}))["schema_version"], 1);
 }
 
 }  // namespace

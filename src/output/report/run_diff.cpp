@@ -27,7 +27,7 @@ struct ChangedFigure {
   }
 };
 
-const figures::Figure* find(const twin::Run& run, const figures::Section& like,
+const figures::Figure* find(const run::Run& run, const figures::Section& like,
                             const std::string& id) {
   for (const figures::Section& s : run.sections) {
     if (s.layer != like.layer || s.name != like.name) continue;
@@ -37,7 +37,7 @@ const figures::Figure* find(const twin::Run& run, const figures::Section& like,
   return nullptr;
 }
 
-std::vector<ChangedFigure> changes_of(const twin::Run& before, const twin::Run& after) {
+std::vector<ChangedFigure> changes_of(const run::Run& before, const run::Run& after) {
   std::vector<ChangedFigure> changes;
   for (const figures::Section& s : before.sections) {
     for (const figures::Figure& f : s.figures) {
@@ -48,22 +48,22 @@ std::vector<ChangedFigure> changes_of(const twin::Run& before, const twin::Run& 
   return changes;
 }
 
-double share_in(const twin::Waterfall& w, twin::Cause cause) {
-  const auto found = std::ranges::find(w.steps, cause, &twin::WaterfallStep::cause);
+double share_in(const run::Waterfall& w, cluster::Cause cause) {
+  const auto found = std::ranges::find(w.steps, cause, &run::WaterfallStep::cause);
   return found == w.steps.end() ? 0 : found->share;
 }
 
 struct CauseChange {
-  twin::Cause cause;
+  cluster::Cause cause;
   double before = 0;
   double after = 0;
 };
 
 // What each cause takes more or less of the job's wall time; they add up to the change of goodput.
-std::vector<CauseChange> causes_of(const twin::Waterfall& before, const twin::Waterfall& after) {
+std::vector<CauseChange> causes_of(const run::Waterfall& before, const run::Waterfall& after) {
   std::vector<CauseChange> changes;
-  for (const Word<twin::Cause>& w : words_of(twin::Cause{}).rows()) {
-    if (w.value == twin::Cause::productive) continue;
+  for (const Word<cluster::Cause>& w : words_of(cluster::Cause{}).rows()) {
+    if (w.value == cluster::Cause::productive) continue;
     const CauseChange c{w.value, share_in(before, w.value), share_in(after, w.value)};
     if (c.before != c.after) changes.push_back(c);
   }
@@ -72,14 +72,14 @@ std::vector<CauseChange> causes_of(const twin::Waterfall& before, const twin::Wa
   return changes;
 }
 
-const twin::Waterfall* waterfall_of(const twin::Run& run, const std::string& job) {
-  const auto found = std::ranges::find(run.waterfalls, job, &twin::Waterfall::job);
+const run::Waterfall* waterfall_of(const run::Run& run, const std::string& job) {
+  const auto found = std::ranges::find(run.waterfalls, job, &run::Waterfall::job);
   return found == run.waterfalls.end() ? nullptr : &*found;
 }
 
-void add_causes(Document& d, const twin::Waterfall& before, const twin::Waterfall& after) {
-  const double was = share_in(before, twin::Cause::productive);
-  const double is = share_in(after, twin::Cause::productive);
+void add_causes(Document& d, const run::Waterfall& before, const run::Waterfall& after) {
+  const double was = share_in(before, cluster::Cause::productive);
+  const double is = share_in(after, cluster::Cause::productive);
   d.heading(2, fmt::format("Goodput of {}: {} -> {}", before.job,
                            show(was, figures::Unit::ratio, 4), show(is, figures::Unit::ratio, 4)));
   Table t{.header = {"cause", "before", "after", "gives goodput"},
@@ -94,13 +94,13 @@ void add_causes(Document& d, const twin::Waterfall& before, const twin::Waterfal
 
 }  // namespace
 
-Document document_of(const twin::Run& before, const twin::Run& after) {
+Document document_of(const run::Run& before, const run::Run& after) {
   Document d;
   d.heading(1, fmt::format("{} -> {}, simulated for {}", before.design, after.design,
                            brief(after.simulated)));
   d.paragraph(fmt::format("Before: {} After: {}", before.summary, after.summary));
-  for (const twin::Waterfall& w : before.waterfalls) {
-    if (const twin::Waterfall* other = waterfall_of(after, w.job)) add_causes(d, w, *other);
+  for (const run::Waterfall& w : before.waterfalls) {
+    if (const run::Waterfall* other = waterfall_of(after, w.job)) add_causes(d, w, *other);
   }
   d.heading(2, "Figures that moved");
   Table t{.header = {"layer", "of", "figure", "before", "after", ""},
@@ -119,18 +119,18 @@ Document document_of(const twin::Run& before, const twin::Run& after) {
   return d;
 }
 
-std::string json_of(const twin::Run& before, const twin::Run& after) {
+std::string json_of(const run::Run& before, const run::Run& after) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "run_diff");
   w.field("before", before.design).field("after", after.design);
   w.field("simulated_s", after.simulated.base()).field("seed", after.seed);
   w.key("jobs").begin_array();
-  for (const twin::Waterfall& fall : before.waterfalls) {
-    const twin::Waterfall* other = waterfall_of(after, fall.job);
+  for (const run::Waterfall& fall : before.waterfalls) {
+    const run::Waterfall* other = waterfall_of(after, fall.job);
     if (other == nullptr) continue;
     w.begin_object().field("job", fall.job);
-    w.field("goodput_before_ratio", share_in(fall, twin::Cause::productive));
-    w.field("goodput_after_ratio", share_in(*other, twin::Cause::productive));
+    w.field("goodput_before_ratio", share_in(fall, cluster::Cause::productive));
+    w.field("goodput_after_ratio", share_in(*other, cluster::Cause::productive));
     w.key("causes").begin_array();
     for (const CauseChange& c : causes_of(fall, *other)) {
       w.begin_object().field("cause", word_of(c.cause)).field("before_ratio", c.before);

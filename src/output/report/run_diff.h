@@ -8,11 +8,11 @@
 #include <string>
 
 #include "output/report/document.h"
-#include "twin/twin/run.h"
+#include "twin/run/run.h"
 
 namespace orrery::report {
 
-Document document_of(const twin::Run& before, const twin::Run& after);
-std::string json_of(const twin::Run& before, const twin::Run& after);
+Document document_of(const run::Run& before, const run::Run& after);
+std::string json_of(const run::Run& before, const run::Run& after);
 
 }  // namespace orrery::report

@@ -16,11 +16,12 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 // The same design with half of the lost work gone to saving, and goodput as before but for a hair.
-twin::Run other_run() {
-  twin::Run run = example_run();
+run::Run other_run() {
+  run::Run run = example_run();
   run.design = "hall 2";
-  run.waterfalls[0].steps = {
-      {twin::Cause::productive, 0.75}, {twin::Cause::lost, 0.05}, {twin::Cause::save, 0.2}};
+  run.waterfalls[0].steps = {{cluster::Cause::productive, 0.75},
+                             {cluster::Cause::lost, 0.05},
+                             {cluster::Cause::save, 0.2}};
   run.sections[0].figures = {run_figure(figures::FigureId::goodput, 0.91, 0.86, 0.93)};
   return run;
 }
@@ -43,7 +44,7 @@ TEST(RunDiff, causes_add_up_to_the_change_of_goodput) {
 
 TEST(RunDiff, only_changed_figures_are_listed) {
   EXPECT_THAT(to_text(document_of(example_run(), example_run())), HasSubstr("None."));
-  twin::Run before = example_run(), after = example_run();
+  run::Run before = example_run(), after = example_run();
   before.sections.push_back(before.sections[0]);
   before.sections[1].name = "finetune";
   before.sections[1].figures[0].estimate.value = 0.3;
@@ -57,14 +58,15 @@ TEST(RunDiff, only_changed_figures_are_listed) {
 }
 
 TEST(RunDiff, json_of_two_runs) {
-  twin::Run after = stopped_run();
+  run::Run after = stopped_run();
   after.design = "hall 2";
   after.simulated = Seconds(700);
   after.seed = 18;
   after.sections[0].figures = {run_figure(figures::FigureId::restart, 9, 6, 11)};
-  after.waterfalls[0].steps = {
-      {twin::Cause::productive, 0.5}, {twin::Cause::lost, 0.125}, {twin::Cause::save, 0.375}};
-  twin::Run before = stopped_run();
+  after.waterfalls[0].steps = {{cluster::Cause::productive, 0.5},
+                               {cluster::Cause::lost, 0.125},
+                               {cluster::Cause::save, 0.375}};
+  run::Run before = stopped_run();
   before.waterfalls.push_back({.job = "gone", .steps = {}});
   EXPECT_EQ(Json::parse(json_of(before, after)), Json::parse(R"({
     "schema_version": 1, "kind": "run_diff", "before": "hall", "after": "hall 2",
@@ -80,7 +82,7 @@ TEST(RunDiff, json_of_two_runs) {
 // At its bounds a value is within.
 TEST(RunDiff, intervals_include_their_ends) {
   const auto within = [](double value, double low, double high) {
-    twin::Run after = stopped_run();
+    run::Run after = stopped_run();
     after.sections[0].figures = {run_figure(figures::FigureId::restart, value, low, high)};
     return Json::parse(json_of(stopped_run(), after))["figures"][0]["within_intervals"].get<bool>();
   };
@@ -95,8 +97,8 @@ TEST(RunDiff, intervals_include_their_ends) {
 // Each value must lie in the other's interval, ends included.
 TEST(RunDiff, within_both_intervals_is_symmetric) {
   const auto within = [](double low, double high, double value) {
-    const twin::Run before = run_with({run_figure(figures::FigureId::preemptions, 5, 4, 6)}, 0.5);
-    const twin::Run after =
+    const run::Run before = run_with({run_figure(figures::FigureId::preemptions, 5, 4, 6)}, 0.5);
+    const run::Run after =
         run_with({run_figure(figures::FigureId::preemptions, value, low, high)}, 0.5);
     return Json::parse(json_of(before, after))["figures"][0]["within_intervals"].get<bool>();
   };

@@ -7,8 +7,8 @@
 
 namespace orrery::report {
 
-inline twin::RunEvent logged_event(double t_s, sim::TraceKind kind, const char* track,
-                                   const char* name, double value) {
+inline world::RunEvent logged_event(double t_s, sim::TraceKind kind, const char* track,
+                                    const char* name, double value) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
           .track = track,
@@ -23,17 +23,17 @@ inline figures::Figure run_figure(figures::FigureId kind, double value, double l
           .inputs = {}};
 }
 
-inline twin::Run example_run() {
+inline run::Run example_run() {
   using enum sim::TraceKind;
-  twin::Run run{.design = "hall",
-                .version = "3",
-                .digest = "abc",
-                .simulated = Seconds(600),
-                .seed = 17,
-                .events = 12345,
-                .replications = 1,
-                .accelerators = 16,
-                .summary = "Ran."};
+  run::Run run{.design = "hall",
+               .version = "3",
+               .digest = "abc",
+               .simulated = Seconds(600),
+               .seed = 17,
+               .events = 12345,
+               .replications = 1,
+               .accelerators = 16,
+               .summary = "Ran."};
   run.goals = {{.text = "g1",
                 .metric = "m1",
                 .unit = figures::Unit::ratio,
@@ -54,10 +54,10 @@ inline twin::Run example_run() {
                    .limit = "repairs"}};
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};  // 9,600 in all
   run.energy_j = 77;
-  run.waterfalls = {
-      {.job = "pretrain",
-       .steps = {
-           {twin::Cause::productive, 0.7}, {twin::Cause::lost, 0.2}, {twin::Cause::save, 0.1}}}};
+  run.waterfalls = {{.job = "pretrain",
+                     .steps = {{cluster::Cause::productive, 0.7},
+                               {cluster::Cause::lost, 0.2},
+                               {cluster::Cause::save, 0.1}}}};
   run.series = {.bin = Seconds(300), .columns = {"a, b", "c"}, .means = {{1, 2}, {3, 4}}};
   run.log = {logged_event(1.5, begin, "pretrain", "productive", -1),
              logged_event(2, instant, "train", "NIC", 5),
@@ -66,18 +66,18 @@ inline twin::Run example_run() {
   return run;
 }
 
-inline twin::Run stopped_run() {
+inline run::Run stopped_run() {
   using enum sim::TraceKind;
-  twin::Run run{.design = "hall",
-                .version = "3",
-                .digest = "abc",
-                .simulated = Seconds(600),
-                .seed = 17,
-                .events = 12345,
-                .replications = 5,
-                .is_whole = false,
-                .accelerators = 16,
-                .summary = "Ran."};
+  run::Run run{.design = "hall",
+               .version = "3",
+               .digest = "abc",
+               .simulated = Seconds(600),
+               .seed = 17,
+               .events = 12345,
+               .replications = 5,
+               .is_whole = false,
+               .accelerators = 16,
+               .summary = "Ran."};
   run.goals = {{.text = "g1",
                 .metric = "m1",
                 .unit = figures::Unit::ratio,
@@ -94,8 +94,8 @@ inline twin::Run stopped_run() {
                   {.layer = figures::Layer::cost, .name = "", .figures = {}}};
   run.gpu_seconds = {6000, 1000, 500, 400, 300, 1400};
   run.energy_j = 77;
-  run.waterfalls = {
-      {.job = "words", .steps = {{twin::Cause::productive, 0.75}, {twin::Cause::lost, 0.25}}}};
+  run.waterfalls = {{.job = "words",
+                     .steps = {{cluster::Cause::productive, 0.75}, {cluster::Cause::lost, 0.25}}}};
   run.racks = {{"train", 2, 4, Watts(11), Watts(13), Watts(17)}};
   run.pdus = {{"train", 1, 8, Watts(19), Watts(23), Watts(29)}};
   run.infeasible = {"x cannot be"};
@@ -108,12 +108,12 @@ inline twin::Run stopped_run() {
   return run;
 }
 
-inline twin::Run run_with(std::vector<figures::Figure> figures, double productive) {
-  twin::Run run{.design = "hall", .digest = "d", .simulated = Seconds(60), .seed = 3};
+inline run::Run run_with(std::vector<figures::Figure> figures, double productive) {
+  run::Run run{.design = "hall", .digest = "d", .simulated = Seconds(60), .seed = 3};
   run.sections = {{.layer = figures::Layer::failure, .name = "job", .figures = std::move(figures)}};
-  run.waterfalls = {
-      {.job = "job",
-       .steps = {{twin::Cause::productive, productive}, {twin::Cause::lost, 1 - productive}}}};
+  run.waterfalls = {{.job = "job",
+                     .steps = {{cluster::Cause::productive, productive},
+                               {cluster::Cause::lost, 1 - productive}}}};
   return run;
 }
 

@@ -18,7 +18,7 @@ std::string outcome_text(const figures::GoalOutcome& g) {
   return !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
 }
 
-void add_goals(Document& d, const twin::Run& run, const verdict::Verdict* review) {
+void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review) {
   if (run.goals.empty() && run.goals_left_to_plan.empty()) return;
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
@@ -44,7 +44,7 @@ void add_goals(Document& d, const twin::Run& run, const verdict::Verdict* review
 }
 
 // Where a run and the review of one design are further apart than their intervals allow.
-void add_differences(Document& d, const twin::Run& run, const verdict::Verdict& review) {
+void add_differences(Document& d, const run::Run& run, const verdict::Verdict& review) {
   const std::vector<Difference> all = differences(review, run);
   if (all.empty()) return;
   d.heading(2, "Where run and review differ");
@@ -58,13 +58,13 @@ void add_differences(Document& d, const twin::Run& run, const verdict::Verdict& 
   d.table(std::move(t));
 }
 
-void add_waterfall(Document& d, const twin::Waterfall& w) {
+void add_waterfall(Document& d, const run::Waterfall& w) {
   d.heading(2, fmt::format("Where the time of {} went", w.job));
   Table t{.header = {"", "share of its wall time", "left after it"},
           .flush_right = {false, true, true}};
   double left = 1;
-  for (const twin::WaterfallStep& s : w.steps) {
-    if (s.cause == twin::Cause::productive) continue;
+  for (const run::WaterfallStep& s : w.steps) {
+    if (s.cause == cluster::Cause::productive) continue;
     left -= s.share;
     t.rows.push_back({std::string(word_of(s.cause)), show(s.share, figures::Unit::ratio),
                       show(left, figures::Unit::ratio, 4)});
@@ -73,12 +73,12 @@ void add_waterfall(Document& d, const twin::Waterfall& w) {
   d.table(std::move(t));
 }
 
-void add_book(Document& d, const twin::Run& run) {
+void add_book(Document& d, const run::Run& run) {
   d.heading(2, "GPU-seconds");
   Table t{.header = {"", "GPU-seconds", "share"}, .flush_right = {false, true, true}};
   std::int64_t all = 0;
   for (const std::int64_t s : run.gpu_seconds) all += s;
-  for (const Word<twin::Share>& w : words_of(twin::Share{}).rows()) {
+  for (const Word<cluster::Share>& w : words_of(cluster::Share{}).rows()) {
     const std::int64_t s = run.gpu_seconds[static_cast<std::size_t>(w.value)];
     const double share = all > 0 ? static_cast<double>(s) / static_cast<double>(all) : 0;
     t.rows.push_back({std::string(w.word), grouped(s), show(share, figures::Unit::ratio)});
@@ -101,7 +101,7 @@ void add_section(Document& d, const figures::Section& s) {
   if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
 }
 
-void write_console_goals(JsonWriter& w, const twin::Run& run) {
+void write_console_goals(JsonWriter& w, const run::Run& run) {
   w.key("goals").begin_array();
   for (const figures::GoalOutcome& g : run.goals) {
     w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
@@ -115,7 +115,7 @@ void write_console_goals(JsonWriter& w, const twin::Run& run) {
 }
 
 // In the order of the design: what the run measures, and what it leaves to the review.
-void write_goals(JsonWriter& w, const twin::Run& run, const verdict::Verdict& review) {
+void write_goals(JsonWriter& w, const run::Run& run, const verdict::Verdict& review) {
   w.key("goals").begin_array();
   for (const JudgedGoal& j : goals_of(run, review)) {
     const figures::GoalOutcome& g = *j.outcome;
@@ -128,7 +128,7 @@ void write_goals(JsonWriter& w, const twin::Run& run, const verdict::Verdict& re
   w.end_array();
 }
 
-void write_differences(JsonWriter& w, const twin::Run& run, const verdict::Verdict& review) {
+void write_differences(JsonWriter& w, const run::Run& run, const verdict::Verdict& review) {
   w.key("differs_from_plan").begin_array();
   for (const Difference& d : differences(review, run)) {
     w.begin_object().field("layer", to_text(d.section->layer)).field("section", d.section->name);
@@ -139,7 +139,7 @@ void write_differences(JsonWriter& w, const twin::Run& run, const verdict::Verdi
   w.end_array();
 }
 
-void write_limits(JsonWriter& w, const twin::Run& run) {
+void write_limits(JsonWriter& w, const run::Run& run) {
   w.key("limits").begin_array();
   for (const figures::Section& s : run.sections) {
     if (s.limit.empty()) continue;
@@ -149,11 +149,11 @@ void write_limits(JsonWriter& w, const twin::Run& run) {
   w.end_array();
 }
 
-void write_waterfalls(JsonWriter& w, const twin::Run& run) {
+void write_waterfalls(JsonWriter& w, const run::Run& run) {
   w.key("waterfalls").begin_array();
-  for (const twin::Waterfall& fall : run.waterfalls) {
+  for (const run::Waterfall& fall : run.waterfalls) {
     w.begin_object().field("job", fall.job).key("steps").begin_array();
-    for (const twin::WaterfallStep& s : fall.steps) {
+    for (const run::WaterfallStep& s : fall.steps) {
       w.begin_object().field("cause", word_of(s.cause)).field("share", s.share).end_object();
     }
     w.end_array().end_object();
@@ -161,9 +161,9 @@ void write_waterfalls(JsonWriter& w, const twin::Run& run) {
   w.end_array();
 }
 
-void write_racks(JsonWriter& w, std::string_view key, const std::vector<twin::RackPower>& all) {
+void write_racks(JsonWriter& w, std::string_view key, const std::vector<run::RackPower>& all) {
   w.key(key).begin_array();
-  for (const twin::RackPower& r : all) {
+  for (const run::RackPower& r : all) {
     w.begin_object().field("fleet", r.fleet).field("number", r.number).field("hosts", r.hosts);
     w.field("mean_w", r.mean.base()).field("highest_w", r.highest.base());
     w.field("limit_w", r.limit.base()).end_object();
@@ -202,7 +202,7 @@ char phase_letter(sim::TraceKind kind) {
 
 }  // namespace
 
-Document document_of(const twin::Run& run, const verdict::Verdict* review) {
+Document document_of(const run::Run& run, const verdict::Verdict* review) {
   Document d;
   d.heading(1, fmt::format("{}, simulated for {}", run.design, brief(run.simulated)));
   d.paragraph(run.summary);
@@ -210,7 +210,7 @@ Document document_of(const twin::Run& run, const verdict::Verdict* review) {
   for (const std::string& why : run.infeasible) d.paragraph(why + ".");
   if (!run.diagnosis.empty()) d.paragraph(run.diagnosis);
   add_goals(d, run, review);
-  for (const twin::Waterfall& w : run.waterfalls) add_waterfall(d, w);
+  for (const run::Waterfall& w : run.waterfalls) add_waterfall(d, w);
   add_book(d, run);
   std::string last;
   for (const figures::Section& s : run.sections) {
@@ -229,7 +229,7 @@ Document document_of(const twin::Run& run, const verdict::Verdict* review) {
 namespace {
 
 // With a review beside it the contract of `orrery simulate`; without, as the console reads it.
-std::string run_json_in(const twin::Run& run, const verdict::Verdict* review) {
+std::string run_json_in(const run::Run& run, const verdict::Verdict* review) {
   JsonWriter w;
   w.begin_object()
       .field("schema_version", review != nullptr ? 2 : 1)
@@ -244,7 +244,7 @@ std::string run_json_in(const twin::Run& run, const verdict::Verdict* review) {
   if (review != nullptr) write_differences(w, run, *review);
   write_limits(w, run);
   w.field("accelerators", run.accelerators).key("gpu_seconds").begin_object();
-  for (const Word<twin::Share>& word : words_of(twin::Share{}).rows()) {
+  for (const Word<cluster::Share>& word : words_of(cluster::Share{}).rows()) {
     w.field(word.word, run.gpu_seconds[static_cast<std::size_t>(word.value)]);
   }
   w.end_object().field("energy_j", run.energy_j);
@@ -261,13 +261,13 @@ std::string run_json_in(const twin::Run& run, const verdict::Verdict* review) {
 
 }  // namespace
 
-std::string json_of(const twin::Run& run, const verdict::Verdict& review) {
+std::string json_of(const run::Run& run, const verdict::Verdict& review) {
   return run_json_in(run, &review);
 }
 
-std::string console_json_of(const twin::Run& run) { return run_json_in(run, nullptr); }
+std::string console_json_of(const run::Run& run) { return run_json_in(run, nullptr); }
 
-std::string series_csv(const twin::Run& run) {
+std::string series_csv(const run::Run& run) {
   std::string out = "t_s";
   for (const std::string& c : run.series.columns) out += "," + csv_field(c);
   out += '\n';
@@ -279,9 +279,9 @@ std::string series_csv(const twin::Run& run) {
   return out;
 }
 
-std::string events_jsonl(const twin::Run& run) {
+std::string events_jsonl(const run::Run& run) {
   std::string out;
-  for (const twin::RunEvent& e : run.log) {
+  for (const world::RunEvent& e : run.log) {
     JsonWriter w(0);
     w.begin_object().field("t_s", e.at.seconds().base()).field("kind", kind_word(e.kind));
     w.field("track", e.track).field("name", e.name);
@@ -293,9 +293,9 @@ std::string events_jsonl(const twin::Run& run) {
   return out;
 }
 
-std::string trace_json(const twin::Run& run) {
+std::string trace_json(const run::Run& run) {
   std::map<std::string, int> threads;
-  for (const twin::RunEvent& e : run.log) {
+  for (const world::RunEvent& e : run.log) {
     threads.emplace(e.track, static_cast<int>(threads.size()) + 1);
   }
   JsonWriter w(0);
@@ -305,7 +305,7 @@ std::string trace_json(const twin::Run& run) {
     w.field("tid", thread).key("args").begin_object().field("name", track).end_object();
     w.end_object();
   }
-  for (const twin::RunEvent& e : run.log) {
+  for (const world::RunEvent& e : run.log) {
     w.begin_object().field("ph", std::string_view(std::string(1, phase_letter(e.kind))));
     w.field("name", e.name).field("pid", 1).field("tid", threads[e.track]);
     w.field("ts", static_cast<double>(e.at.ns()) / 1e3);

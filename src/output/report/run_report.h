@@ -6,18 +6,18 @@
 
 #include "output/report/document.h"
 #include "plan/verdict/verdict.h"
-#include "twin/twin/run.h"
+#include "twin/run/run.h"
 
 namespace orrery::report {
 
 // With the review of the same design, its goals are whole and what differs is named.
-Document document_of(const twin::Run& run, const verdict::Verdict* review = nullptr);
+Document document_of(const run::Run& run, const verdict::Verdict* review = nullptr);
 // Schema 2, the contract of `orrery simulate`: `review` is of the same design.
-std::string json_of(const twin::Run& run, const verdict::Verdict& review);
+std::string json_of(const run::Run& run, const verdict::Verdict& review);
 // Schema 1, as the console reads it.
-std::string console_json_of(const twin::Run& run);
-std::string series_csv(const twin::Run& run);
-std::string events_jsonl(const twin::Run& run);
-std::string trace_json(const twin::Run& run);
+std::string console_json_of(const run::Run& run);
+std::string series_csv(const run::Run& run);
+std::string events_jsonl(const run::Run& run);
+std::string trace_json(const run::Run& run);
 
 }  // namespace orrery::report

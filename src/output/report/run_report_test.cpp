@@ -20,7 +20,7 @@ using ::testing::Not;
 using Json = nlohmann::json;
 
 TEST(RunReport, an_interrupted_run_is_marked) {
-  twin::Run run = example_run();
+  run::Run run = example_run();
   EXPECT_THAT(to_text(document_of(run)), Not(HasSubstr("Interrupted")));
   run.is_whole = false;
   EXPECT_THAT(to_text(document_of(run)), HasSubstr("Interrupted"));
@@ -102,7 +102,7 @@ TEST(RunReport, trace_has_a_thread_per_track_and_microseconds) {
 }
 
 TEST(RunReport, a_run_passes_if_feasible_and_all_goals_are_met) {
-  twin::Run run = stopped_run();
+  run::Run run = stopped_run();
   const auto passes = [&run] { return Json::parse(console_json_of(run))["passes"].get<bool>(); };
   EXPECT_FALSE(passes());
   run.infeasible.clear();
@@ -118,7 +118,7 @@ TEST(RunReport, a_run_without_time_has_no_shares) {
     EXPECT_EQ(line.find("nan"), std::string::npos) << line;
     rows += line.ends_with(" | 0 | 0 %") ? 1 : 0;
   }
-  EXPECT_EQ(static_cast<std::size_t>(rows), words_of(twin::Share{}).rows().size());
+  EXPECT_EQ(static_cast<std::size_t>(rows), words_of(cluster::Share{}).rows().size());
 }
 
 }  // namespace

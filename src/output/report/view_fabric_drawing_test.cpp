@@ -128,7 +128,7 @@ TEST(ViewFabricDrawing, answers_are_one_line) {
                                  text_of(training_view_json(r, "")),
                                  text_of(fabric_view_json(*r.machine, {})),
                                  completions_json(machine::known().catalog()),
-                                 run_timeline_json(twin::Run{.design = "d"}),
+                                 run_timeline_json(run::Run{.design = "d"}),
                                  text_of(accuracy_view_json("steps", machine::known())),
                                  accuracy_kinds_json(*machine::known().knowledge)};
   for (const std::string& text : answers) {

@@ -12,49 +12,49 @@ namespace {
 
 constexpr int kNone = -1;
 
-std::string_view about(twin::Cause cause) {
+std::string_view about(cluster::Cause cause) {
   switch (cause) {
-    case twin::Cause::productive:
+    case cluster::Cause::productive:
       return "it steps and saves";
-    case twin::Cause::feed:
+    case cluster::Cause::feed:
       return "it waits for samples";
-    case twin::Cause::contention:
+    case cluster::Cause::contention:
       return "storage traffic is on the compute wires";
-    case twin::Cause::straggler:
+    case cluster::Cause::straggler:
       return "the slowest host sets the pace";
-    case twin::Cause::shrunk:
+    case cluster::Cause::shrunk:
       return "hosts are missing: it goes on with fewer replicas";
-    case twin::Cause::cap:
+    case cluster::Cause::cap:
       return "it is slowed to stay under the site's power";
-    case twin::Cause::paused:
+    case cluster::Cause::paused:
       return "a NIC pauses the network";
-    case twin::Cause::heat:
+    case cluster::Cause::heat:
       return "it is slowed: the cooling does not keep up";
-    case twin::Cause::save:
+    case cluster::Cause::save:
       return "it stands while it saves";
-    case twin::Cause::lost:
+    case cluster::Cause::lost:
       return "work is done again";
-    case twin::Cause::detect:
+    case cluster::Cause::detect:
       return "a fault is there and nobody has seen it yet";
-    case twin::Cause::requeue:
+    case cluster::Cause::requeue:
       return "the scheduler ends the run and readies another";
-    case twin::Cause::no_host:
+    case cluster::Cause::no_host:
       return "too few hosts are left; it waits for one";
-    case twin::Cause::start:
+    case cluster::Cause::start:
       return "processes start, groups form, kernels compile";
-    case twin::Cause::restore:
+    case cluster::Cause::restore:
       return "the checkpoint is read";
-    case twin::Cause::repair:
+    case cluster::Cause::repair:
       return "the host is mended";
-    case twin::Cause::power:
+    case cluster::Cause::power:
       return "the site has no power for it";
-    case twin::Cause::reserve:
+    case cluster::Cause::reserve:
       return "the host stands by";
-    case twin::Cause::standby:
+    case cluster::Cause::standby:
       return "a replica stands and waits for requests";
-    case twin::Cause::stranded:
+    case cluster::Cause::stranded:
       return "jobs wait, but it is not where or not as many as they need";
-    case twin::Cause::idle:
+    case cluster::Cause::idle:
       return "nobody asks for it";
   }
   return "";
@@ -94,9 +94,9 @@ class Names {
 // The log read once from front to back.
 class LogReader {
  public:
-  explicit LogReader(const twin::Run& run) : run_(run) {
+  explicit LogReader(const run::Run& run) : run_(run) {
     for (const std::string& job : run.jobs) tracks.of(job);
-    for (const twin::RunEvent& e : run.log) read(e);
+    for (const world::RunEvent& e : run.log) read(e);
     for (Span& s : spans) {
       if (s.end_s < 0) s.end_s = run.simulated.base();
     }
@@ -115,7 +115,7 @@ class LogReader {
     int why = kNone;
   };
 
-  void read(const twin::RunEvent& e) {
+  void read(const world::RunEvent& e) {
     const double t_s = e.at.seconds().base();
     if (e.kind == sim::TraceKind::instant) {
       add_point(e, t_s);
@@ -127,12 +127,12 @@ class LogReader {
     } else if (open.span != kNone && e.kind == sim::TraceKind::end) {
       spans[static_cast<std::size_t>(open.span)].end_s = t_s;
       open.span = kNone;
-    } else if (open.span != kNone && e.name == twin::kSavesEvery) {
+    } else if (open.span != kNone && e.name == world::kSavesEvery) {
       spans[static_cast<std::size_t>(open.span)].saves_every_s = e.value;
     }
   }
 
-  void add_point(const twin::RunEvent& e, double t_s) {
+  void add_point(const world::RunEvent& e, double t_s) {
     points.push_back({.t_s = t_s,
                       .fleet = fleet_of(e.track),
                       .host = static_cast<int>(e.value),
@@ -146,21 +146,21 @@ class LogReader {
     return std::nullopt;
   }
 
-  void begin(const twin::RunEvent& e, double t_s, Open& open) {
-    const auto cause = from_word<twin::Cause>(e.name);
-    if (cause == twin::Cause::productive || cause == std::nullopt) open.why = kNone;
-    if (cause == twin::Cause::detect && !points.empty() && points.back().t_s == t_s) {
+  void begin(const world::RunEvent& e, double t_s, Open& open) {
+    const auto cause = from_word<cluster::Cause>(e.name);
+    if (cause == cluster::Cause::productive || cause == std::nullopt) open.why = kNone;
+    if (cause == cluster::Cause::detect && !points.empty() && points.back().t_s == t_s) {
       open.why = static_cast<int>(points.size()) - 1;
     }
     open.span = static_cast<int>(spans.size());
     spans.push_back({.track = tracks.of(e.track),
                      .begin_s = t_s,
                      .end_s = -1,
-                     .word = static_cast<int>(twin::at(cause.value_or(twin::Cause::idle))),
+                     .word = static_cast<int>(cluster::at(cause.value_or(cluster::Cause::idle))),
                      .why = open.why});
   }
 
-  const twin::Run& run_;
+  const run::Run& run_;
   std::map<int, Open> open_;
 };
 
@@ -173,7 +173,7 @@ void column(JsonWriter& w, std::string_view name, const Rows& rows, const Get& g
 
 void write_words(JsonWriter& w) {
   w.key("words").begin_array();
-  for (const Word<twin::Cause>& word : words_of(twin::Cause{}).rows()) {
+  for (const Word<cluster::Cause>& word : words_of(cluster::Cause{}).rows()) {
     w.begin_object().field("name", word.word);
     w.field("share", word_of(share_of(word.value))).field("about", about(word.value)).end_object();
   }
@@ -196,9 +196,9 @@ void write_spans(JsonWriter& w, const LogReader& log) {
 void write_points(JsonWriter& w, const LogReader& log) {
   w.key("point_names").begin_array();
   for (const std::string& name : log.point_names.texts()) {
-    const std::string_view kind = name == twin::kHostRepaired ? "repaired"
-                                  : name == twin::kLemon      ? "lemon"
-                                                              : "fault";
+    const std::string_view kind = name == world::kHostRepaired ? "repaired"
+                                  : name == world::kLemon      ? "lemon"
+                                                               : "fault";
     w.begin_object().field("name", name).field("kind", kind).end_object();
   }
   w.end_array().key("points").begin_object();
@@ -211,29 +211,29 @@ void write_points(JsonWriter& w, const LogReader& log) {
 }
 
 // A run's number, or what the page writes of hosts that no run has.
-int holder_code(const twin::HostChange& c) {
+int holder_code(const world::HostChange& c) {
   constexpr int kOtherWork = -4;
   switch (c.mark) {
-    case twin::HostMark::held:
+    case world::HostMark::held:
       return c.holder >= 0 ? c.holder : kOtherWork;
-    case twin::HostMark::free:
+    case world::HostMark::free:
       return -1;
-    case twin::HostMark::reserve:
+    case world::HostMark::reserve:
       return -2;
-    case twin::HostMark::repair:
+    case world::HostMark::repair:
       break;
   }
   return -3;
 }
 
-void write_hosts(JsonWriter& w, const twin::Run& run) {
+void write_hosts(JsonWriter& w, const run::Run& run) {
   w.key("fleets").begin_array();
-  for (const twin::FleetHosts& f : run.fleets) {
+  for (const run::FleetHosts& f : run.fleets) {
     w.begin_object().field("name", f.name).field("hosts", f.hosts).field("spares", f.spares);
     w.field("accelerators_per_host", f.accelerators_per_host).end_object();
   }
   w.end_array().key("hosts").begin_object();
-  using Change = twin::HostChange;
+  using Change = world::HostChange;
   column(w, "t_s", run.host_log, [](const Change& c) { return c.at.seconds().base(); });
   column(w, "fleet", run.host_log, [](const Change& c) { return static_cast<int>(c.fleet); });
   column(w, "host", run.host_log, [](const Change& c) { return static_cast<int>(c.host); });
@@ -242,7 +242,7 @@ void write_hosts(JsonWriter& w, const twin::Run& run) {
 }
 
 // A column by how its name ends, as the world names them.
-void write_column(JsonWriter& w, const twin::Series& series, std::size_t c) {
+void write_column(JsonWriter& w, const world::Series& series, std::size_t c) {
   constexpr std::string_view kShareEnd = "_accelerators", kPowerEnd = "_it_w";
   const std::string& name = series.columns[c];
   std::string_view label = name;
@@ -261,7 +261,7 @@ void write_column(JsonWriter& w, const twin::Series& series, std::size_t c) {
 
 }  // namespace
 
-std::string run_timeline_json(const twin::Run& run) {
+std::string run_timeline_json(const run::Run& run) {
   const LogReader told(run);
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "timeline");

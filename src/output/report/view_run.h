@@ -9,10 +9,10 @@
 
 #include <string>
 
-#include "twin/twin/run.h"
+#include "twin/run/run.h"
 
 namespace orrery::report {
 
-std::string run_timeline_json(const twin::Run& run);
+std::string run_timeline_json(const run::Run& run);
 
 }  // namespace orrery::report

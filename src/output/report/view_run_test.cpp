@@ -8,15 +8,15 @@
 #include "model/jobs/build_machine.h"
 #include "output/report/run_fixture.h"
 #include "output/report/view_fixture.h"
-#include "twin/twin/simulation.h"
+#include "twin/run/simulation.h"
 
 namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
 
-twin::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const char* name,
-                         double value = -1) {
+world::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const char* name,
+                          double value = -1) {
   return {.at = sim::SimTime::from(Seconds(t)),
           .kind = kind,
           .track = track,
@@ -24,8 +24,8 @@ twin::RunEvent run_event(double t, sim::TraceKind kind, const char* track, const
           .value = value};
 }
 
-twin::Run run_with_log(std::vector<twin::RunEvent> log) {
-  twin::Run run{.design = "d", .simulated = Seconds(100)};
+run::Run run_with_log(std::vector<world::RunEvent> log) {
+  run::Run run{.design = "d", .simulated = Seconds(100)};
   run.fleets = {{.name = "train", .hosts = 4, .spares = 1, .accelerators_per_host = 8}};
   run.jobs = {"job"};
   run.log = std::move(log);
@@ -33,7 +33,7 @@ twin::Run run_with_log(std::vector<twin::RunEvent> log) {
 }
 
 TEST(ViewRun, a_timeline_has_spans_with_cause_and_fault) {
-  twin::Run run = stopped_run();
+  run::Run run = stopped_run();
   run.fleets = {{.name = "other", .hosts = 1, .spares = 0, .accelerators_per_host = 4},
                 {.name = "train", .hosts = 4, .spares = 2, .accelerators_per_host = 8}};
   run.jobs = {"first", "words"};
@@ -42,7 +42,7 @@ TEST(ViewRun, a_timeline_has_spans_with_cause_and_fault) {
   run.host_log = {{.at = sim::SimTime::from(Seconds(7.5)),
                    .fleet = 1,
                    .host = 3,
-                   .mark = twin::HostMark::held,
+                   .mark = world::HostMark::held,
                    .holder = 1}};
   run.series = {.bin = Seconds(300), .columns = {"main_it_w"}, .means = {{1.5}, {2.5}}};
   run.log_left_out = 9;
@@ -68,7 +68,7 @@ TEST(ViewRun, a_timeline_has_spans_with_cause_and_fault) {
 }
 
 TEST(ViewRun, a_detection_without_a_fault_has_no_reason) {
-  twin::Run run = stopped_run();
+  run::Run run = stopped_run();
   run.log = {logged_event(5, sim::TraceKind::begin, "words", "detection", -1)};
   EXPECT_EQ(Json::parse(run_timeline_json(run))["spans"]["why"], Json::array({-1}));
 }
@@ -89,18 +89,18 @@ TEST(ViewRun, a_reason_lasts_until_the_run_steps_again) {
 }
 
 TEST(ViewRun, a_host_held_by_other_work_belongs_to_no_run) {
-  twin::Run run = run_with_log({});
+  run::Run run = run_with_log({});
   const auto at = [](double t) { return sim::SimTime::from(Seconds(t)); };
-  run.host_log = {{.at = at(0), .host = 1, .mark = twin::HostMark::held, .holder = 0},
-                  {.at = at(1), .host = 1, .mark = twin::HostMark::held, .holder = -1},
-                  {.at = at(2), .host = 1, .mark = twin::HostMark::free},
-                  {.at = at(3), .host = 1, .mark = twin::HostMark::reserve},
-                  {.at = at(4), .host = 1, .mark = twin::HostMark::repair}};
+  run.host_log = {{.at = at(0), .host = 1, .mark = world::HostMark::held, .holder = 0},
+                  {.at = at(1), .host = 1, .mark = world::HostMark::held, .holder = -1},
+                  {.at = at(2), .host = 1, .mark = world::HostMark::free},
+                  {.at = at(3), .host = 1, .mark = world::HostMark::reserve},
+                  {.at = at(4), .host = 1, .mark = world::HostMark::repair}};
   EXPECT_EQ(Json::parse(run_timeline_json(run))["hosts"]["holder"], Json({0, -4, -1, -2, -3}));
 }
 
-twin::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const char* name,
-                     double value = -1) {
+world::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const char* name,
+                      double value = -1) {
   return {.at = sim::SimTime::from(Seconds(t_s)),
           .kind = kind,
           .track = track,
@@ -109,9 +109,9 @@ twin::RunEvent event(double t_s, sim::TraceKind kind, const char* track, const c
 }
 
 // A run that is struck at 100 s by host 3, struck again while it starts, and steps from 150 s on.
-twin::Run struck_twice() {
+run::Run struck_twice() {
   using enum sim::TraceKind;
-  twin::Run run{.design = "d", .simulated = Seconds(200)};
+  run::Run run{.design = "d", .simulated = Seconds(200)};
   run.fleets = {{.name = "train", .hosts = 4, .spares = 1, .accelerators_per_host = 8}};
   run.jobs = {"pretrain"};
   run.log = {event(0, begin, "pretrain", "productive"),
@@ -133,8 +133,8 @@ twin::Run struck_twice() {
              event(150, end, "pretrain", "restoring"),
              event(150, begin, "pretrain", "productive")};
   run.host_log = {
-      {.at = sim::SimTime::from(Seconds(0)), .host = 3, .mark = twin::HostMark::held, .holder = 0},
-      {.at = sim::SimTime::from(Seconds(100)), .host = 3, .mark = twin::HostMark::repair}};
+      {.at = sim::SimTime::from(Seconds(0)), .host = 3, .mark = world::HostMark::held, .holder = 0},
+      {.at = sim::SimTime::from(Seconds(100)), .host = 3, .mark = world::HostMark::repair}};
   return run;
 }
 
@@ -172,7 +172,7 @@ TEST(ViewRun, causes_have_shares_and_hosts_have_holders) {
 }
 
 TEST(ViewRun, levels_have_names) {
-  twin::Run run = struck_twice();
+  run::Run run = struck_twice();
   run.series = {.bin = Seconds(100),
                 .columns = {"productive_accelerators", "main_it_w", "waiting_jobs"},
                 .means = {{8, 1000, 2}, {4, 500, 0}}};
@@ -190,10 +190,10 @@ TEST(ViewRun, levels_have_names) {
 TEST(ViewRun, all_booked_time_is_shown) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
-  const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
+  const run::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
   const auto done = simulation.replicate(0);
   ASSERT_TRUE(done);
-  const twin::Run run = simulation.run_of(std::span(&*done, 1));
+  const run::Run run = simulation.run_of(std::span(&*done, 1));
   const Json view = Json::parse(run_timeline_json(run));
   const Json& spans = view["spans"];
   ASSERT_GT(spans["track"].size(), 10U);
@@ -209,7 +209,7 @@ TEST(ViewRun, all_booked_time_is_shown) {
     const auto word = spans["word"][i].get<std::size_t>();
     sum[word] += end - begin;
     const int why = spans["why"][i];
-    const bool is_detection = word == twin::at(twin::Cause::detect);
+    const bool is_detection = word == world::at(cluster::Cause::detect);
     EXPECT_TRUE(!is_detection || why >= 0) << "a detection without a fault, span " << i;
     if (is_detection) {
       EXPECT_EQ(view["points"]["t_s"][static_cast<std::size_t>(why)].get<double>(), begin);
@@ -218,8 +218,9 @@ TEST(ViewRun, all_booked_time_is_shown) {
   }
   ASSERT_EQ(done->jobs.size(), 1U);
   EXPECT_EQ(reasons, done->jobs[0].interruptions);
-  for (const twin::Cause c : {twin::Cause::detect, twin::Cause::restore, twin::Cause::start}) {
-    EXPECT_NEAR(sum[twin::at(c)], static_cast<double>(done->jobs[0].time_ns[twin::at(c)]) / 1e9,
+  for (const cluster::Cause c :
+       {cluster::Cause::detect, cluster::Cause::restore, cluster::Cause::start}) {
+    EXPECT_NEAR(sum[world::at(c)], static_cast<double>(done->jobs[0].time_ns[world::at(c)]) / 1e9,
                 1e-3);
   }
 }
@@ -228,13 +229,13 @@ TEST(ViewRun, all_booked_time_is_shown) {
 TEST(ViewRun, a_host_belongs_to_one_run_at_a_time) {
   const machine::Machine machine =
       jobs::build_machine(template_design("superpod-h100"), machine::known());
-  const twin::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
+  const run::Simulation simulation(machine, {.horizon = days(20), .seed = 3, .replications = 1});
   const auto done = simulation.replicate(0);
   ASSERT_TRUE(done);
   std::map<std::uint32_t, int> holder;
   std::ptrdiff_t most = 0;
-  for (const twin::HostChange& c : done->host_log) {
-    if (c.mark == twin::HostMark::held) {
+  for (const world::HostChange& c : done->host_log) {
+    if (c.mark == world::HostMark::held) {
       EXPECT_EQ(holder.contains(c.host), false) << "host " << c.host;
       holder[c.host] = c.holder;
     } else {

@@ -10,7 +10,7 @@
 #include "output/report/figure_json.h"
 #include "plan/verdict/sections.h"
 #include "plan/verdict/verdict.h"
-#include "twin/twin/service_plan.h"
+#include "twin/processes/service_plan.h"
 
 namespace orrery::report {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t kMostChoices = 12;
 
 struct AskedService {
   const review::ServeView* view = nullptr;
-  twin::ServicePlan plan;
+  processes::ServicePlan plan;
 };
 
 bool has_page(const review::ServeView& v) { return v.model != nullptr; }
@@ -45,7 +45,8 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
   }
   std::string why = a.view->infeasible;
   if (why.empty()) {
-    for (twin::ServicePlan& p : twin::service_plans(*review.machine, *a.view->workload, false)) {
+    for (processes::ServicePlan& p :
+         processes::service_plans(*review.machine, *a.view->workload, false)) {
       if (p.job.label == a.view->label) a.plan = std::move(p);
     }
     why = a.plan.job.serve == nullptr ? "it has no replicas in time" : a.plan.job.infeasible;
@@ -58,15 +59,15 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
 }
 
 // One level by itself.
-double quantile(const twin::LoadWindow& w, twin::LatencyPoints twin::WindowPart::* of,
-                double share) {
+double quantile(const processes::LoadWindow& w,
+                processes::LatencyPoints processes::WindowPart::* of, double share) {
   const double one = 1;
-  return twin::sampled({&w, 1}, {&one, 1}, of, share).value;
+  return processes::sampled({&w, 1}, {&one, 1}, of, share).value;
 }
 
-double good(const twin::LoadWindow& w) {
+double good(const processes::LoadWindow& w) {
   const double one = 1;
-  return twin::good_share({&w, 1}, {&one, 1});
+  return processes::good_share({&w, 1}, {&one, 1});
 }
 
 struct Objectives {
@@ -79,15 +80,15 @@ struct Objectives {
         task(o.task_p99.value_or(Seconds(0)).base()) {}
 
   // The worst latency over its bound: at most 1 where all hold, 0 where there are none.
-  double worst(const twin::LoadWindow& w) const {
+  double worst(const processes::LoadWindow& w) const {
     double most = 0;
-    const auto look = [&](double bound, twin::LatencyPoints twin::WindowPart::* of) {
+    const auto look = [&](double bound, processes::LatencyPoints processes::WindowPart::* of) {
       if (bound > 0) most = std::max(most, quantile(w, of, 0.99) / bound);
     };
-    look(ttft, &twin::WindowPart::ttft);
-    look(tpot, &twin::WindowPart::tpot);
-    look(whole, &twin::WindowPart::whole);
-    look(task, &twin::WindowPart::task);
+    look(ttft, &processes::WindowPart::ttft);
+    look(tpot, &processes::WindowPart::tpot);
+    look(whole, &processes::WindowPart::whole);
+    look(task, &processes::WindowPart::task);
     return most;
   }
 };
@@ -108,25 +109,26 @@ void write_objectives(JsonWriter& w, const Objectives& o) {
   w.end_object();
 }
 
-void write_levels(JsonWriter& w, const std::vector<twin::LoadWindow>& levels) {
+void write_levels(JsonWriter& w, const std::vector<processes::LoadWindow>& levels) {
   w.key("levels").begin_array();
-  for (const twin::LoadWindow& l : levels) {
+  for (const processes::LoadWindow& l : levels) {
     w.begin_object().field("rate", l.rate);
-    w.field("ttft_p50_s", quantile(l, &twin::WindowPart::ttft, 0.5));
-    w.field("ttft_p99_s", quantile(l, &twin::WindowPart::ttft, 0.99));
-    w.field("tpot_p50_s", quantile(l, &twin::WindowPart::tpot, 0.5));
-    w.field("tpot_p99_s", quantile(l, &twin::WindowPart::tpot, 0.99));
-    w.field("whole_p99_s", quantile(l, &twin::WindowPart::whole, 0.99));
+    w.field("ttft_p50_s", quantile(l, &processes::WindowPart::ttft, 0.5));
+    w.field("ttft_p99_s", quantile(l, &processes::WindowPart::ttft, 0.99));
+    w.field("tpot_p50_s", quantile(l, &processes::WindowPart::tpot, 0.5));
+    w.field("tpot_p99_s", quantile(l, &processes::WindowPart::tpot, 0.99));
+    w.field("whole_p99_s", quantile(l, &processes::WindowPart::whole, 0.99));
     w.field("good_ratio", good(l)).field("found_ratio", l.found).end_object();
   }
   w.end_array();
 }
 
-void write_break(JsonWriter& w, const std::vector<twin::LoadWindow>& levels, const Objectives& o) {
+void write_break(JsonWriter& w, const std::vector<processes::LoadWindow>& levels,
+                 const Objectives& o) {
   w.key("breaks_at");
   double rate = 0;
   double held = 0;
-  for (const twin::LoadWindow& l : levels) {
+  for (const processes::LoadWindow& l : levels) {
     const double worst = o.worst(l);
     if (worst > 1) {
       // Between two levels; below the first nothing was tried.
@@ -139,7 +141,7 @@ void write_break(JsonWriter& w, const std::vector<twin::LoadWindow>& levels, con
 }
 
 void write_choices(JsonWriter& w, const review::Review& r, const AskedService& a) {
-  const twin::WindowAsk& own = a.plan.ask;
+  const processes::WindowAsk& own = a.plan.ask;
   const catalog::Dtype format = own.query.precision.products;
   jobs::ServingAsk question{.model = own.query.model,
                             .accelerator = own.query.accelerator,
@@ -170,14 +172,15 @@ void write_choices(JsonWriter& w, const review::Review& r, const AskedService& a
   w.end_array();
 }
 
-void write_iterations(JsonWriter& w, const review::Review& r, const twin::WindowAsk& ask) {
+void write_iterations(JsonWriter& w, const review::Review& r, const processes::WindowAsk& ask) {
   const machine::Costs costs = serving_costs(r.models(), ask.query);
   serving::StepClock clock(ask.replica, serving_source(costs), ask.query.request.checked_per_step);
   engines::EnginePolicy policy = traffic::policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
   const Seconds until(kTraced / ask.high);
-  const auto notes = trace_iterations(
-      policy, clock, twin::window_arrivals(ask, ask.high, until, kTracedSeed), kMostIterations);
+  const auto notes =
+      trace_iterations(policy, clock, processes::window_arrivals(ask, ask.high, until, kTracedSeed),
+                       kMostIterations);
   w.key("iterations").begin_object().field("rate", ask.high);
   w.field("end_s", notes.empty() ? 0.0 : notes.back().start + notes.back().seconds);
   w.key("rows").begin_array();
@@ -217,10 +220,11 @@ void write_head(JsonWriter& w, const review::Review& r, const AskedService& a) {
 Result<std::string> serving_view_json(const review::Review& review, const std::string& workload) {
   const auto asked = ask_service(review, workload);
   if (!asked) return std::unexpected(asked.error());
-  const twin::ServicePlan& plan = asked->plan;
+  const processes::ServicePlan& plan = asked->plan;
   std::vector<double> rates;
   for (const double load : kLoads) rates.push_back(load * plan.capacity);
-  const twin::ServiceWindows windows = twin::simulate_windows(review.models(), plan.ask, rates);
+  const processes::ServiceWindows windows =
+      processes::simulate_windows(review.models(), plan.ask, rates);
   const Objectives objectives(plan.job.serve->objective);
   JsonWriter w(0);
   w.begin_object();
@@ -230,7 +234,7 @@ Result<std::string> serving_view_json(const review::Review& review, const std::s
   write_levels(w, windows.levels);
   write_break(w, windows.levels, objectives);
   w.key("loss").begin_object();
-  w.field("ttft_p99_s", quantile(windows.loss, &twin::WindowPart::ttft, 0.99));
+  w.field("ttft_p99_s", quantile(windows.loss, &processes::WindowPart::ttft, 0.99));
   w.field("good_ratio", good(windows.loss)).field("restarted", windows.restarted).end_object();
   write_choices(w, review, *asked);
   write_iterations(w, review, plan.ask);

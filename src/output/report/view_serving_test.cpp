@@ -8,7 +8,7 @@
 #include "model/design_text/edit.h"
 #include "model/jobs/serving_choices.h"
 #include "output/report/view_fixture.h"
-#include "twin/twin/service_plan.h"
+#include "twin/processes/service_plan.h"
 
 namespace orrery::report {
 namespace {
@@ -35,32 +35,32 @@ workloads:
 struct LevelsCase {
   design::Design design;
   std::unique_ptr<review::Review> review;
-  twin::ServicePlan plan;
-  twin::ServiceWindows windows;
+  processes::ServicePlan plan;
+  processes::ServiceWindows windows;
   Json view;
 };
 
 // The service `chat`, its plan and the windows at the loads that are drawn.
 void fill_levels(LevelsCase& c) {
   c.review = std::make_unique<review::Review>(review::run_stages(c.design, machine::known()));
-  auto plans = twin::service_plans(*c.review->machine, c.design.workloads[1], false);
+  auto plans = processes::service_plans(*c.review->machine, c.design.workloads[1], false);
   ASSERT_EQ(plans.size(), 1U);
   c.plan = std::move(plans[0]);
   std::vector<double> rates;
   for (const double load : {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1}) {
     rates.push_back(load * c.plan.capacity);
   }
-  c.windows = twin::simulate_windows(c.review->models(), c.plan.ask, rates);
+  c.windows = processes::simulate_windows(c.review->models(), c.plan.ask, rates);
   c.view = Json::parse(text_of(serving_view_json(*c.review, "chat")));
 }
 
-double of_window(const twin::LoadWindow& w, twin::LatencyPoints twin::WindowPart::* of,
+double of_window(const processes::LoadWindow& w, twin::LatencyPoints twin::WindowPart::* of,
                  double share) {
   const double one = 1;
   return twin::sampled({&w, 1}, {&one, 1}, of, share).value;
 }
 
-double good_of_window(const twin::LoadWindow& w) {
+double good_of_window(const processes::LoadWindow& w) {
   const double one = 1;
   return twin::good_share({&w, 1}, {&one, 1});
 }
@@ -83,7 +83,7 @@ TEST(ViewServing, each_latency_uses_its_own_percentile) {
   ASSERT_GE(c.windows.levels.size(), 6U);
   ASSERT_EQ(c.view["levels"].size(), c.windows.levels.size());
   for (std::size_t i = 0; i < c.windows.levels.size(); ++i) {
-    const twin::LoadWindow& w = c.windows.levels[i];
+    const processes::LoadWindow& w = c.windows.levels[i];
     const Json& l = c.view["levels"][i];
     EXPECT_DOUBLE_EQ(l["rate"], w.rate);
     EXPECT_DOUBLE_EQ(l["ttft_p50_s"], of_window(w, &twin::WindowPart::ttft, 0.5));
@@ -199,14 +199,14 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
 // 400 requests at the peak's rate, on one replica.
 TEST(ViewServing, iterations_are_of_one_replica_at_peak_load) {
   const LevelsCase& c = shared_levels();
-  const twin::WindowAsk& ask = c.plan.ask;
+  const processes::WindowAsk& ask = c.plan.ask;
   const machine::Costs costs = jobs::serving_costs(c.review->models(), ask.query);
   serving::StepClock clock(ask.replica, machine::serving_source(costs),
                            ask.query.request.checked_per_step);
   engines::EnginePolicy policy = traffic::policy_of(ask.replica);
   policy.prefix_cache = ask.serve->prefix_cache;
   const auto notes = traffic::trace_iterations(
-      policy, clock, twin::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
+      policy, clock, processes::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
   ASSERT_EQ(notes.size(), 240U);
   const Json& told = c.view["iterations"];
   EXPECT_DOUBLE_EQ(told["rate"], ask.high);

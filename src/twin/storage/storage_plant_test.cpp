@@ -7,9 +7,10 @@
 #include <memory>
 
 #include "core/base/probability.h"
-#include "twin/storage/storage_saves.h"
+#include "twin/storage/storage_shapes_fixture.h"
 
 namespace orrery::twin_storage {
+
 namespace {
 
 struct Arrivals final : TransferObserver {
@@ -42,7 +43,7 @@ TEST(StoragePlant, a_host_is_held_by_its_wires_and_many_by_the_tier) {
   EXPECT_NEAR(got.last(), 1 + 2, 1e-6);  // 40 GB at 20 GB/s
 }
 
-TEST(StoragePlant, requests_first_byte_restore_and_streams_come_first) {
+TEST(StoragePlant, a_transfer_begins_after_requests_first_byte_and_restore) {
   sim::Kernel kernel;
   StoragePlant plant(kernel, one_tier({.read = gbytes_per_s(40),
                                        .write = gbytes_per_s(20),
@@ -81,7 +82,7 @@ TEST(StoragePlant, requests_of_one_instant_are_served_in_turn) {
 
 // Requests that come as a Poisson process and take an exponential time: the mean time in the queue
 // is rho / (mu - lambda).
-TEST(StoragePlant, a_single_server_queue) {
+TEST(StoragePlant, one_server_waits_as_theory_says) {
   constexpr double kLambda = 500;
   constexpr double kMu = 1000;
   constexpr int kMany = 300'000;
@@ -121,7 +122,7 @@ double fullest_server(int files, int servers) {
 }
 
 // Files of one stripe thrown at random over servers: the time is that of the fullest.
-TEST(StoragePlant, striping_ends_with_the_fullest_server) {
+TEST(StoragePlant, a_striped_write_ends_with_the_fullest_server) {
   constexpr int kHosts = 512;
   constexpr int kServers = 16;
   double sum = 0;
@@ -156,88 +157,152 @@ TEST(StoragePlant, a_file_of_two_stripes_arrives_once) {
   EXPECT_TRUE(std::abs(got.last() - 1) < 1e-6 || std::abs(got.last() - 2) < 1e-6) << got.last();
 }
 
-SaveShape two_stops() {
-  return {.hosts = 4,
-          .other_bytes = gigabytes(20),
-          .files = 4,
-          .interval = minutes(10),
-          .first_at = minutes(10),
-          .snapshot = seconds(1),
-          .commit = seconds(2),
-          .stops = {{.tier = 0}, {.tier = 1, .is_durable = true}}};
-}
-
-PlantShape local_and_shared() {
-  return {.hosts = {{.many = 4, .wires = gbytes_per_s(10), .compute = gbytes_per_s(50)}},
-          .tiers = {{.label = "node-nvme",
-                     .in_hosts = true,
-                     .read = gbytes_per_s(20),
-                     .write = gbytes_per_s(10)},
-                    {.label = "hot", .read = gbytes_per_s(40), .write = gbytes_per_s(8)}}};
-}
-
-TEST(SaveProcess, two_clocks_by_hand) {
-  sim::Kernel kernel;
-  StoragePlant plant(kernel, local_and_shared());
-  SaveShape shape = two_stops();
-  shape.replicas = 2;
-  SaveProcess saves(kernel, plant, shape);
-  kernel.run(sim::SimTime::from(minutes(15)));
-  ASSERT_EQ(saves.saves().size(), 1u);
-  const SaveRecord& r = saves.saves().front();
-  const auto since = [&](sim::SimTime at) { return (at - r.began).seconds().base(); };
-  EXPECT_NEAR(since(r.stall_end), 1, 1e-6);
-  EXPECT_NEAR(since(r.at[0]), 1 + 2 + 2, 1e-6);  // 20 GB at 10 GB/s, commit
-  // Copies to peers and to the shared tier share the wires: 8 of the 10 GB/s a host go to peers.
-  EXPECT_NEAR(since(r.peer), 5 + 20 / 8.0, 1e-6);
-  EXPECT_NEAR(since(r.safe), 5 + 10 + 2, 1e-6);  // 80 GB at 8 GB/s, commit
-}
-
-TEST(SaveProcess, a_synchronous_save_stalls_until_it_is_written) {
-  sim::Kernel kernel;
-  StoragePlant plant(kernel, local_and_shared());
-  SaveShape shape = two_stops();
-  shape.is_async = false;
-  shape.stops = {{.tier = 1, .is_durable = true}};
-  SaveProcess saves(kernel, plant, shape);
-  kernel.run(sim::SimTime::from(minutes(15)));
-  const SaveRecord& r = saves.saves().front();
-  EXPECT_EQ(r.stall_end, r.safe);
-  EXPECT_NEAR((r.safe - r.began).seconds().base(), 10 + 2, 1e-6);
-}
-
-TEST(SaveProcess, saves_that_drain_slower_than_they_come_wait) {
-  sim::Kernel kernel;
-  StoragePlant plant(kernel, local_and_shared());
-  SaveShape shape = two_stops();
-  shape.interval = seconds(5);
-  SaveProcess saves(kernel, plant, shape);
-  kernel.run(sim::SimTime::from(hours(2)));
-  // In the long run a save takes as long as the shared tier does: 10 s of writing.
-  const double cycle = (saves.saves()[300].began - saves.saves()[100].began).seconds().base() / 200;
-  EXPECT_GT(cycle, 9.9);
-  int unsafe = 0;
-  for (const SaveRecord& r : saves.saves()) unsafe += r.safe.is_never() ? 1 : 0;
-  EXPECT_LE(unsafe, 3);
-}
-
-TEST(SaveProcess, milestones_alone_go_on) {
-  sim::Kernel kernel;
-  PlantShape plant_shape = local_and_shared();
-  plant_shape.tiers.push_back({.label = "cold", .read = gbytes_per_s(4), .write = gbytes_per_s(4)});
-  StoragePlant plant(kernel, plant_shape);
-  SaveShape shape = two_stops();
-  shape.stops.push_back({.tier = 2, .is_durable = true, .every = 3});
-  SaveProcess saves(kernel, plant, shape);
-  kernel.run(sim::SimTime::from(hours(1.5)));
-  ASSERT_GE(saves.saves().size(), 7u);
-  for (std::size_t i = 0; i < 7; ++i) {
-    EXPECT_EQ(saves.saves()[i].at[2].is_never(), i % 3 != 0) << i;
-    EXPECT_FALSE(saves.saves()[i].safe.is_never()) << i;
+struct Bench {
+  explicit Bench(const PlantShape& shape = two_kinds()) : plant(kernel, shape) {}
+  void start(const Spot& from, const Spot& to, double gb, std::uint64_t tag, double files = 0) {
+    plant.start({.from = from, .to = to, .bytes = gigabytes(gb), .files = files, .tag = tag}, ends);
   }
-  // From servers to servers: 80 GB at 4 GB/s and a commit behind the safe copy.
-  const SaveRecord& r = saves.saves().front();
-  EXPECT_NEAR((r.at[2] - r.safe).seconds().base(), 22, 1e-6);
+  void send(int from, int to, double gb, std::uint64_t tag) {
+    plant.send(from, to, gigabytes(gb), ends, tag);
+  }
+  double end(std::uint64_t tag) {
+    kernel.run();
+    return ends.at[tag];
+  }
+  sim::Kernel kernel;
+  StoragePlant plant;
+  Ends ends;
+};
+
+TEST(StoragePlant, hosts_are_numbered_across_groups) {
+  PlantShape shape = two_kinds();
+  EXPECT_EQ(shape.all_hosts(), 4);
+  shape.hosts[0].many = 3;
+  EXPECT_EQ(shape.all_hosts(), 5);
+  // The last host's drives are its own, beside those of all others.
+  Bench b(shape);
+  for (int h = 0; h < 5; ++h) {
+    b.start({.host = h}, {.host = h, .tier = 0}, 4, static_cast<std::uint64_t>(h));
+  }
+  for (std::uint64_t h = 0; h < 5; ++h) EXPECT_NEAR(b.end(h), 1.02, 1e-9) << h;
+}
+
+TEST(StoragePlant, collectives_use_their_own_wires_or_those_of_storage) {
+  Bench own;
+  own.send(0, 1, 50, 0);
+  own.start({.host = 0}, {.tier = 1}, 9, 1);
+  EXPECT_NEAR(own.end(0), 1, 1e-9);
+  EXPECT_NEAR(own.end(1), 1.1, 1e-9) << "9 GB/s of a client, after the first byte";
+  Bench same;
+  same.send(2, 3, 5, 0);
+  same.start({.host = 2}, {.tier = 1}, 10, 1);
+  // Alone for 0.1 s, then halves of 5 GB/s.
+  EXPECT_NEAR(same.end(0), 0.1 + 4.5 / 2.5, 1e-9);
+  EXPECT_NEAR(same.end(1), 0.1 + 1.8 + 5.5 / 5, 1e-9);
+  Bench between;
+  between.send(1, 2, 50, 0);
+  between.send(3, 0, 5, 1);
+  EXPECT_NEAR(between.end(0), 10, 1e-9);
+  EXPECT_NEAR(between.end(1), 1, 1e-9);
+}
+
+TEST(StoragePlant, drives_belong_to_their_host) {
+  Bench b;
+  b.start({.host = 0}, {.host = 0, .tier = 0}, 8, 0, 100);
+  b.start({.host = 1, .tier = 0}, {.host = 1}, 8, 1, 100);
+  EXPECT_NEAR(b.end(0), 2.02, 1e-9) << "4 GB/s after its first byte; files are no requests here";
+  EXPECT_NEAR(b.end(1), 1.02, 1e-9);
+  EXPECT_EQ(b.plant.use(0).requests, 0);
+  EXPECT_EQ(b.plant.use(0).written, gigabytes(8));
+  EXPECT_EQ(b.plant.use(0).read, gigabytes(8));
+  Bench far;  // from one host's drives to the other's, over both hosts' wires
+  far.start({.host = 2, .tier = 0}, {.host = 1, .tier = 0}, 8, 0);
+  far.start({.host = 2}, {.tier = 1}, 5, 1);
+  // Alone from 0.04 to 0.1 s at the drives' 4 GB/s; then both have half of five.
+  EXPECT_NEAR(far.end(1), 0.1 + 5 / 2.5, 1e-9);
+  EXPECT_NEAR(far.end(0), 2.1 + (8 - 0.24 - 5) / 4, 1e-9);
+}
+
+TEST(StoragePlant, a_read_waits_for_restore_and_both_first_bytes) {
+  Bench b;
+  b.start({.tier = 1}, {.host = 0}, 9, 0);
+  EXPECT_NEAR(b.end(0), 3 + 0.1 + 1, 1e-9);
+  Bench both;
+  both.start({.tier = 1}, {.host = 0, .tier = 0}, 4, 0);
+  EXPECT_NEAR(both.end(0), 3 + 0.1 + 0.02 + 1, 1e-9);
+}
+
+TEST(StoragePlant, transfers_between_tiers_have_no_client_limit) {
+  PlantShape shape = two_kinds();
+  shape.tiers.push_back({.label = "cold", .read = gbytes_per_s(30), .write = gbytes_per_s(30)});
+  Bench b(shape);
+  b.start({.tier = 1}, {.tier = 2}, 30, 0);
+  EXPECT_NEAR(b.end(0), 3.1 + 1, 1e-9);
+}
+
+TEST(StoragePlant, the_use_of_a_tier_is_counted) {
+  PlantShape shape = two_kinds();
+  shape.tiers[1].requests = PerSecond(10);
+  Bench b(shape);
+  b.start({.host = 0}, {.tier = 1}, 9, 0, 5);
+  b.start({.host = 1}, {.tier = 1}, 9, 1, 10);
+  b.start({.host = 2}, {.tier = 1}, 9, 2);
+  // 0.5 s of requests, then a second of the second's.
+  EXPECT_NEAR(b.end(0), 0.6 + 1, 1e-9);
+  EXPECT_NEAR(b.end(1), 1.6 + 1, 1e-9);
+  EXPECT_NEAR(b.end(2), 0.1 + 1.8, 1e-9);
+  b.start({.host = 0}, {.tier = 1}, 9, 3, 0);
+  b.kernel.run();
+  const TierUse& use = b.plant.use(1);
+  EXPECT_EQ(use.transfers, 4u);
+  EXPECT_EQ(use.most_at_once, 3);
+  EXPECT_EQ(use.requests, 15);
+  EXPECT_NEAR(use.waited.base(), 0.5, 1e-9);
+  EXPECT_NEAR(use.longest_wait.base(), 0.5, 1e-9);
+  EXPECT_EQ(use.written, gigabytes(36));
+  EXPECT_EQ(b.plant.use(0).transfers, 0u);
+}
+
+// Four servers of 1 GB/s; a file on two of them has half of its bytes and of its limit on each.
+TEST(StoragePlant, stripes_divide_a_file) {
+  const PlantShape shape{
+      .hosts = {{.many = 1, .wires = gbytes_per_s(10)}},
+      .tiers = {{.servers = 4, .stripes = 2, .read = gbytes_per_s(8), .write = gbytes_per_s(4)}}};
+  Bench b(shape);
+  b.plant.start(
+      {.from = {.host = 0}, .to = {.tier = 0}, .bytes = gigabytes(1), .at_most = gbytes_per_s(0.5)},
+      b.ends);
+  EXPECT_NEAR(b.end(0), 2, 1e-9);
+  EXPECT_FALSE(b.plant.can_join(0));
+  PlantShape all = shape;
+  all.tiers[0].stripes = 4;
+  Bench whole(all);
+  EXPECT_TRUE(whole.plant.can_join(0));
+  whole.start({.host = 0}, {.tier = 0}, 4, 0);
+  EXPECT_NEAR(whole.end(0), 1, 1e-9) << "a file on every server has all of them";
+  all.tiers[0].in_hosts = true;
+  EXPECT_FALSE(Bench(all).plant.can_join(0));
+}
+
+TEST(StoragePlant, consecutive_transfers_do_not_count_as_concurrent) {
+  sim::Kernel kernel;
+  StoragePlant plant(kernel, edge_shape());
+  LastOf got;
+  for (int i = 0; i < 3; ++i) {
+    plant.start({.from = {.host = 0, .tier = 0}, .to = {.tier = 1}, .bytes = gigabytes(8)}, got);
+    plant.start({.from = {.tier = 1}, .to = {.host = 1, .tier = 0}, .bytes = gigabytes(4)}, got);
+    kernel.run();
+  }
+  ASSERT_EQ(got.at.size(), 6u);
+  EXPECT_NEAR(got.at.back(), 3, 1e-9);
+  for (int tier = 0; tier < 2; ++tier) {
+    EXPECT_EQ(plant.use(tier).most_at_once, 2) << tier;
+    EXPECT_EQ(plant.use(tier).transfers, 6u) << tier;
+  }
+  EXPECT_NEAR(plant.use(0).read.base(), 24e9, 1);
+  EXPECT_NEAR(plant.use(0).written.base(), 12e9, 1);
+  EXPECT_NEAR(plant.use(1).read.base(), 12e9, 1);
+  EXPECT_NEAR(plant.use(1).written.base(), 24e9, 1);
 }
 
 }  // namespace

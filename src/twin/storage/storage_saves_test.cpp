@@ -3,7 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <memory>
+
+#include "core/base/probability.h"
+#include "twin/storage/storage_shapes_fixture.h"
+
 namespace orrery::twin_storage {
+
 namespace {
 
 PlantShape drives_and_shared() {
@@ -42,7 +49,7 @@ struct Saving {
   SaveProcess saves;
 };
 
-TEST(Saves, OfUnequalHostsByHand) {
+TEST(StorageSaves, unequal_hosts_by_hand) {
   SaveShape shape = heavy_first();
   int bursts = 0;
   shape.on_burst = [&] { ++bursts; };
@@ -62,7 +69,7 @@ TEST(Saves, OfUnequalHostsByHand) {
   EXPECT_EQ(s.plant.use(1).written, gigabytes(100));
 }
 
-TEST(Saves, LinesBetweenSitesLimitEveryHost) {
+TEST(StorageSaves, lines_between_sites_limit_every_host) {
   SaveShape shape = heavy_first();
   shape.stops[1].at_most = gbytes_per_s(1);
   Saving s(shape);
@@ -87,7 +94,7 @@ TEST(Saves, LinesBetweenSitesLimitEveryHost) {
 }
 
 // Two that are not safe fill both buffers: the third waits for the first of them.
-TEST(Saves, TheThirdWaitsForABuffer) {
+TEST(StorageSaves, a_third_save_waits_for_a_buffer) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
   shape.interval = seconds(5);
@@ -109,7 +116,7 @@ TEST(Saves, TheThirdWaitsForABuffer) {
 }
 
 // Steps stand until the drives have it and go on then, however much is still on its way from them.
-TEST(Saves, ASynchronousOneWaitsForNoBuffer) {
+TEST(StorageSaves, a_synchronous_save_needs_no_buffer) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
   shape.interval = seconds(1);
@@ -128,7 +135,7 @@ TEST(Saves, ASynchronousOneWaitsForNoBuffer) {
 }
 
 // Each host's copy goes to the next one's drives, over wires that are slower than those.
-TEST(Saves, PeersGetTheirCopiesInARing) {
+TEST(StorageSaves, peer_copies_go_round_a_ring) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
   shape.replicas = 2;
@@ -155,7 +162,7 @@ TEST(Saves, PeersGetTheirCopiesInARing) {
   EXPECT_TRUE(shared.save(0).peer.is_never()) << "servers keep their own copies";
 }
 
-TEST(Saves, MilestonesGoOnFromTheFirst) {
+TEST(StorageSaves, milestones_move_on_from_the_first_stop) {
   SaveShape shape = heavy_first();
   shape.heavy_hosts = 0;
   shape.interval = seconds(60);
@@ -170,6 +177,133 @@ TEST(Saves, MilestonesGoOnFromTheFirst) {
   const std::size_t before = s.saves.saves().size();
   s.run(1000);
   EXPECT_EQ(s.saves.saves().size(), before);
+}
+
+SaveShape two_stops() {
+  return {.hosts = 4,
+          .other_bytes = gigabytes(20),
+          .files = 4,
+          .interval = minutes(10),
+          .first_at = minutes(10),
+          .snapshot = seconds(1),
+          .commit = seconds(2),
+          .stops = {{.tier = 0}, {.tier = 1, .is_durable = true}}};
+}
+
+PlantShape local_and_shared() {
+  return {.hosts = {{.many = 4, .wires = gbytes_per_s(10), .compute = gbytes_per_s(50)}},
+          .tiers = {{.label = "node-nvme",
+                     .in_hosts = true,
+                     .read = gbytes_per_s(20),
+                     .write = gbytes_per_s(10)},
+                    {.label = "hot", .read = gbytes_per_s(40), .write = gbytes_per_s(8)}}};
+}
+
+TEST(StorageSaves, steps_and_drains_overlap_by_hand) {
+  sim::Kernel kernel;
+  StoragePlant plant(kernel, local_and_shared());
+  SaveShape shape = two_stops();
+  shape.replicas = 2;
+  SaveProcess saves(kernel, plant, shape);
+  kernel.run(sim::SimTime::from(minutes(15)));
+  ASSERT_EQ(saves.saves().size(), 1u);
+  const SaveRecord& r = saves.saves().front();
+  const auto since = [&](sim::SimTime at) { return (at - r.began).seconds().base(); };
+  EXPECT_NEAR(since(r.stall_end), 1, 1e-6);
+  EXPECT_NEAR(since(r.at[0]), 1 + 2 + 2, 1e-6);  // 20 GB at 10 GB/s, commit
+  // Copies to peers and to the shared tier share the wires: 8 of the 10 GB/s a host go to peers.
+  EXPECT_NEAR(since(r.peer), 5 + 20 / 8.0, 1e-6);
+  EXPECT_NEAR(since(r.safe), 5 + 10 + 2, 1e-6);  // 80 GB at 8 GB/s, commit
+}
+
+TEST(StorageSaves, a_synchronous_save_stalls_until_it_is_written) {
+  sim::Kernel kernel;
+  StoragePlant plant(kernel, local_and_shared());
+  SaveShape shape = two_stops();
+  shape.is_async = false;
+  shape.stops = {{.tier = 1, .is_durable = true}};
+  SaveProcess saves(kernel, plant, shape);
+  kernel.run(sim::SimTime::from(minutes(15)));
+  const SaveRecord& r = saves.saves().front();
+  EXPECT_EQ(r.stall_end, r.safe);
+  EXPECT_NEAR((r.safe - r.began).seconds().base(), 10 + 2, 1e-6);
+}
+
+TEST(StorageSaves, saves_that_drain_slower_than_they_come_wait) {
+  sim::Kernel kernel;
+  StoragePlant plant(kernel, local_and_shared());
+  SaveShape shape = two_stops();
+  shape.interval = seconds(5);
+  SaveProcess saves(kernel, plant, shape);
+  kernel.run(sim::SimTime::from(hours(2)));
+  // In the long run a save takes as long as the shared tier does: 10 s of writing.
+  const double cycle = (saves.saves()[300].began - saves.saves()[100].began).seconds().base() / 200;
+  EXPECT_GT(cycle, 9.9);
+  int unsafe = 0;
+  for (const SaveRecord& r : saves.saves()) unsafe += r.safe.is_never() ? 1 : 0;
+  EXPECT_LE(unsafe, 3);
+}
+
+TEST(StorageSaves, only_milestones_move_to_the_last_stop) {
+  sim::Kernel kernel;
+  PlantShape plant_shape = local_and_shared();
+  plant_shape.tiers.push_back({.label = "cold", .read = gbytes_per_s(4), .write = gbytes_per_s(4)});
+  StoragePlant plant(kernel, plant_shape);
+  SaveShape shape = two_stops();
+  shape.stops.push_back({.tier = 2, .is_durable = true, .every = 3});
+  SaveProcess saves(kernel, plant, shape);
+  kernel.run(sim::SimTime::from(hours(1.5)));
+  ASSERT_GE(saves.saves().size(), 7u);
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(saves.saves()[i].at[2].is_never(), i % 3 != 0) << i;
+    EXPECT_FALSE(saves.saves()[i].safe.is_never()) << i;
+  }
+  // From servers to servers: 80 GB at 4 GB/s and a commit behind the safe copy.
+  const SaveRecord& r = saves.saves().front();
+  EXPECT_NEAR((r.at[2] - r.safe).seconds().base(), 22, 1e-6);
+}
+
+// The heaviest host's copy comes last to its peer, long after the others'.
+TEST(StorageSaves, a_save_has_peers_when_the_last_copy_arrives) {
+  sim::Kernel kernel;
+  StoragePlant plant(kernel, edge_shape());
+  SaveProcess saves(kernel, plant,
+                    {.hosts = 2,
+                     .heavy_hosts = 1,
+                     .heavy_bytes = gigabytes(40),
+                     .other_bytes = gigabytes(4),
+                     .interval = seconds(1000),
+                     .first_at = seconds(5),
+                     .snapshot = seconds(1),
+                     .replicas = 2,
+                     .stops = {{.tier = 0}}});
+  kernel.run(sim::SimTime::from(seconds(100)));
+  ASSERT_EQ(saves.saves().size(), 1u);
+  EXPECT_NEAR(saves.saves()[0].at[0].seconds().base(), 5 + 1 + 10, 1e-9);
+  EXPECT_NEAR(saves.saves()[0].peer.seconds().base(), 16 + 10, 1e-9) << "40 GB at 4";
+}
+
+TEST(StorageSaves, hosts_without_heavy_bytes_write_equally) {
+  const SaveShape plain{.hosts = 3, .heavy_bytes = gigabytes(50), .other_bytes = gigabytes(2)};
+  EXPECT_EQ(plain.of(0), gigabytes(2));
+  EXPECT_EQ(plain.total(), gigabytes(6));
+  SaveShape two = plain;
+  two.heavy_hosts = 2;
+  EXPECT_EQ(two.of(1), gigabytes(50));
+  EXPECT_EQ(two.of(2), gigabytes(2));
+  EXPECT_EQ(two.total(), gigabytes(102));
+  two.heavy_hosts = 5;
+  EXPECT_EQ(two.total(), gigabytes(250)) << "fewer than none are none";
+  sim::Kernel kernel;
+  StoragePlant plant(kernel, edge_shape());
+  SaveProcess saves(kernel, plant,
+                    {.other_bytes = gigabytes(4),
+                     .interval = seconds(30),
+                     .stops = {{.tier = 0}, {.tier = 1, .is_durable = true}}});
+  kernel.run(sim::SimTime::from(seconds(100)));
+  ASSERT_EQ(saves.saves().size(), 4u) << "at 0, 30, 60 and 90 s: no time for a snapshot";
+  for (const SaveRecord& r : saves.saves()) EXPECT_FALSE(r.at[1].is_never());
+  EXPECT_NEAR(plant.use(1).written.base(), 16e9, 1) << "of one host";
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// What all replications of a run share and none changes: the world, and its workloads with their
+// costs.
+#pragma once
+
+#include <vector>
+
+#include "model/jobs/train_job.h"
+#include "twin/processes/service_plan.h"
+#include "twin/processes/work_plan.h"
+#include "twin/storage/storage_run.h"
+#include "twin/world/world_spec.h"
+
+namespace orrery::processes {
+
+struct Scenario : world::WorldSpec {
+  std::vector<jobs::TrainJob> trains;  // in the design's order, the infeasible too
+  std::vector<ServicePlan> services;   // one per zone
+  std::vector<BatchPlan> batches;
+  std::vector<StreamPlan> streams;
+  std::vector<SlicePlan> slices;
+  bool has_storage_run = false;  // saves take what twin/storage/storage_run.h found
+
+  twin_storage::StorageWork storage_work() const { return {machine, trains, horizon}; }
+};
+
+// `machine` outlives it. `read` returns the text of a trace that the design names.
+Scenario scenario_of(const machine::Machine& machine, Seconds horizon,
+                     const catalog::ReadFile& read = {});
+
+}  // namespace orrery::processes

@@ -1,0 +1,49 @@
+// Streams of jobs and batch work as a run needs them: what comes, how wide, how long.
+//
+//   stream   Poisson arrivals at the design's rate, or a trace; widths by the design's weights; run
+//            times log-normal with the design's mean and a coefficient of variation of 3, as the
+//            review takes it (Philly: minutes to weeks); limits that users give are 1 to 4 times
+//            that, log-uniform (assumed)
+//   batch    an array of elements, each a host's worth of tasks:
+//            element = max(task, its part of reading, its part of writing), the tier shared evenly
+// Wrong where users are unlike each other, and where a batch's elements read unevenly.
+#pragma once
+
+#include <vector>
+
+#include "core/workload/job_trace.h"
+#include "model/jobs/batch_job.h"
+#include "model/jobs/queued_job.h"
+
+namespace orrery::processes {
+
+struct StreamPlan {
+  jobs::StreamJob job;
+  std::size_t fleet = 0;
+  std::vector<workload::JobRecord> trace;  // empty: drawn
+
+  bool feasible() const { return job.feasible(); }
+};
+
+// A stream of jobs that ask for a slice of an accelerator each.
+struct SlicePlan {
+  jobs::SliceJob job;
+  std::size_t fleet = 0;
+
+  bool feasible() const { return job.feasible(); }
+};
+
+struct BatchPlan {
+  jobs::BatchJob job;
+  std::size_t fleet = 0;
+  Seconds element;  // how long one takes
+
+  bool feasible() const { return job.feasible(); }
+};
+
+StreamPlan stream_plan(const machine::Machine& machine, const design::Workload& workload,
+                       const catalog::ReadFile& read);
+SlicePlan slice_plan(const machine::Machine& machine, const design::Workload& workload);
+BatchPlan batch_plan(const machine::Machine& machine, const design::Workload& workload);
+
+}  // namespace orrery::processes

@@ -1,0 +1,82 @@
+// Machine -> Run: replications of one scenario, each from a seed of its own.
+//
+// replicate() is a pure function of the scenario, the seed and the number: whoever calls may run
+// them on any number of threads in any order and hand them to run_of() sorted by number; the bytes
+// are the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/machine/machine.h"
+#include "twin/processes/pipeline_process.h"
+#include "twin/processes/scenario.h"
+#include "twin/processes/service_process.h"
+#include "twin/processes/slice_process.h"
+#include "twin/processes/task_process.h"
+#include "twin/processes/train_process.h"
+#include "twin/run/run.h"
+#include "twin/world/cause.h"
+#include "twin/world/site_lives.h"
+
+namespace orrery::run {
+
+struct SiteOutcome {
+  Joules it_energy;
+  Watts it_highest;
+  std::vector<Joules> it_by_hour;  // of hosts; empty where the site names no hours
+};
+
+struct Replication {
+  int number = 0;
+  std::uint64_t events = 0;
+  bool is_sound = true;                           // every book balances
+  cluster::ByCause<cluster::GpuTime> gpu_time{};  // of all fleets
+  std::vector<cluster::ByCause<cluster::GpuTime>> fleet_time;
+  std::vector<std::uint64_t> reserved_stops;  // by fleet: jobs that a reservation put back
+  std::vector<processes::JobOutcome> jobs;    // training runs
+  std::vector<processes::ServiceOutcome> services;
+  std::vector<processes::TaskOutcome> batches;
+  std::vector<processes::TaskOutcome> streams;
+  std::vector<processes::SliceOutcome> slices;
+  processes::PipelineOutcome pipeline;  // no stages where the design has none
+  std::vector<SiteOutcome> sites;
+  std::vector<world::SiteStory> stories;              // of the same
+  std::vector<std::vector<cluster::RackDraw>> racks;  // by fleet; of the first alone
+  std::vector<std::uint64_t> faults;                  // by cause, then fault_names()
+  std::uint64_t lemons_found = 0;
+  world::Series series;  // of the first alone, as the events
+  std::vector<world::RunEvent> log;
+  std::vector<world::HostChange> host_log;
+  std::uint64_t log_left_out = 0;
+};
+
+struct RunOptions {
+  Seconds horizon = days(30);
+  std::uint64_t seed = 1;
+  int replications = 1;
+  catalog::ReadFile read{};  // of traces that the design names; none: such a stream cannot run
+};
+
+class Simulation {
+ public:
+  // `machine` outlives it.
+  Simulation(const machine::Machine& machine, const RunOptions& options);
+
+  const RunOptions& options() const { return options_; }
+  const processes::Scenario& scenario() const { return scenario_; }
+  // `on` is asked kParts times a replication; none where it said no.
+  std::optional<Replication> replicate(int number, const std::function<bool()>& on = {}) const;
+  // Of those that were done, sorted by number, the first among them.
+  Run run_of(std::span<const Replication> done) const;
+
+ private:
+  RunOptions options_;
+  processes::Scenario scenario_;
+  twin_storage::StorageRun storage_;  // one day of it, which all replications start from
+};
+
+}  // namespace orrery::run

@@ -1,0 +1,19 @@
+// What a run says of its services, batches, streams of jobs and pipeline.
+#pragma once
+
+#include "twin/run/over_replications.h"
+
+namespace orrery::run {
+
+void tell_service(Run& run, const processes::Scenario& scenario, const OverReplications& over,
+                  std::size_t s);
+void tell_batch(Run& run, const processes::Scenario& scenario, const OverReplications& over,
+                std::size_t b);
+void tell_stream(Run& run, const processes::Scenario& scenario, const OverReplications& over,
+                 std::size_t s);
+void tell_slices(Run& run, const processes::Scenario& scenario, const OverReplications& over,
+                 std::size_t s);
+// The pipeline with its stages, and how old events are when a model knows them.
+void tell_pipeline(Run& run, const processes::Scenario& scenario, const OverReplications& over);
+
+}  // namespace orrery::run

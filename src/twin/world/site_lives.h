@@ -1,0 +1,93 @@
+// What happens to a site: the utility fails, cooling units fail, an hour is hot.
+//
+// Batteries and generators bridge an outage (exponential, `outage_mtbf` and `outage`;
+// facility/ride_through.h). If they do not last, all owned hosts of the site stop at once, are
+// `without power` and come back together. The cooling stops until a generator or the utility
+// carries it. Cooling units also fail (`cooling_unit_mtbf`). If the plant carries less than the
+// hosts draw, the loop warms (facility/cooling_loop.h), and beyond its margin the training runs of
+// the site are slowed to what the plant carries: `throttled by heat`. The loop is evaluated when
+// something changes, when it would reach its margin or its set point, every hour if the weather
+// matters, and every kLookAgain while it is short. Wrong where services, batches and streams would
+// be slowed too; a run that is slowed is metered at its full draw.
+#pragma once
+
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/sim/kernel.h"
+#include "layers/facility/cooling_loop.h"
+#include "layers/facility/ride_through.h"
+#include "layers/failure/causes.h"
+#include "twin/world/world_spec.h"
+
+namespace orrery::world {
+
+class World;
+
+inline constexpr Seconds kLookAgain = minutes(5);
+
+// Of one site in one replication.
+struct SiteStory {
+  std::uint64_t outages = 0;
+  std::uint64_t blackouts = 0;  // outages that took the hosts
+  std::int64_t dark_ns = 0;
+  std::uint64_t units_lost = 0;  // of the cooling
+  std::int64_t throttled_ns = 0;
+  double warmest_k = 0;  // above the set point
+};
+
+class SiteLives final : public sim::EventHandler {
+ public:
+  explicit SiteLives(World& world);
+  ~SiteLives();
+  SiteLives(const SiteLives&) = delete;
+  SiteLives& operator=(const SiteLives&) = delete;
+
+  bool is_dark(std::size_t site) const { return sites_[site].is_dark; }
+  // The share of a run's step time that heat takes on this fleet.
+  double lost_to_heat(std::size_t fleet) const;
+  std::vector<SiteStory> stories() const;
+
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+
+ private:
+  enum Kind : std::uint32_t { kOutage, kDark, kLit, kCooled, kUnitLost, kUnitBack, kLook };
+  struct Site {
+    const design::Site* wanted = nullptr;
+    const catalog::SiteHours* hours = nullptr;
+    Watts nameplate;  // of all IT
+    Watts constant;
+    facility::CoolingPlant plant;
+    facility::CoolingLoop loop{facility::CoolingPlant{}};
+    RandomStream power;
+    RandomStream cooling;
+    facility::Outage outage;
+    bool is_dark = false;
+    bool is_uncooled = false;
+    int units_out = 0;
+    double carried = 1;  // of what is drawn, while the runs are throttled; 1: they are not
+    sim::SimTime since;  // it went dark
+    sim::SimTime since_throttled;
+    sim::TimerId look;
+    SiteStory story;
+  };
+
+  Site made_of(std::size_t number);
+  void after(Seconds wait, Kind kind, std::size_t site);
+  void fail_utility(std::size_t number);
+  void darken(std::size_t number);
+  void look(std::size_t number);
+  void throttle(std::size_t number, double carried);
+  Seconds next_look(const Site& site, Watts load, Watts carried) const;
+  double dry_c(const Site& site) const;
+  bool has_weather(const Site& site) const;
+
+  World& world_;
+  std::vector<Site> sites_;
+  failure::FaultCause outage_{.name = "utility outage",
+                              .group = failure::FaultGroup::host,
+                              .scope = failure::FaultScope::host,
+                              .sight = failure::FaultSight::at_once};
+};
+
+}  // namespace orrery::world

@@ -1,0 +1,98 @@
+// One replication: a clock, the fleets as they stand, and the processes that live on them.
+//
+// The world holds the parts and runs the clock; each part does one thing:
+//   FleetState   the queue of a fleet, its hosts, and its SlotBook: who holds slots, doing what
+//   PowerMeters  watts and energy of every site
+//   FaultBoard   what happens when a host fails, and when it is back
+//   HostLives, SharedLives, SiteLives   when hosts, shared parts and sites fail
+//   RunRecorder  events and series of the first replication
+// A process (process.h) knows the layers' physics and asks policies. It never knows another
+// process: they meet in what they share here, the hosts of a fleet and the watts of a site.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/sim/kernel.h"
+#include "twin/world/fault_board.h"
+#include "twin/world/fleet_state.h"
+#include "twin/world/power_meters.h"
+#include "twin/world/process.h"
+#include "twin/world/run_recorder.h"
+
+namespace orrery::world {
+
+class HostLives;
+class SharedLives;
+class SiteLives;
+
+// A replication is run in this many parts, between which the caller may look or stop it.
+inline constexpr std::int64_t kParts = 100;
+
+class World final : public sim::EventHandler, public FreeSlotsObserver {
+ public:
+  // The spec outlives it; `recorder` may be null. The first replication takes the middle of every
+  // rate.
+  World(const WorldSpec& spec, std::uint64_t seed, bool is_first, Recorder* recorder);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Makes a process: T(world, its index, rest...).
+  template <class T, class... Rest>
+  T& add(Rest&&... rest) {
+    auto process =
+        std::make_unique<T>(*this, ProcessIndex(processes_.size()), std::forward<Rest>(rest)...);
+    T& made = *process;
+    processes_.push_back(std::move(process));
+    return made;
+  }
+  // What begins after the processes and closes after them; it outlives the run.
+  void attach(Activity& activity) { activities_.push_back(&activity); }
+
+  // Asks `on` now and then whether to go on. Returns false if it was told not to.
+  bool run(const std::function<bool()>& on);
+
+  const WorldSpec& spec() const { return spec_; }
+  sim::Kernel& kernel() { return kernel_; }
+  FleetState& fleet(std::size_t f) { return *fleets_[f]; }
+  std::size_t fleets() const { return fleets_.size(); }
+  const IndexedVector<ProcessIndex, std::unique_ptr<Process>>& processes() const {
+    return processes_;
+  }
+  Process& process(ProcessIndex p) { return *processes_[p]; }
+  PowerMeters& meters() { return meters_; }
+  const PowerMeters& meters() const { return meters_; }
+  FaultBoard& faults() { return *faults_; }
+  const FaultBoard& faults() const { return *faults_; }
+  RunRecorder& recorder() { return recorder_; }
+  HostLives& host_lives() { return *host_lives_; }
+  const SharedLives& shared_lives() const { return *shared_lives_; }
+  const SiteLives& site_lives() const { return *site_lives_; }
+  // Whether every book balances: slots, and what the queues say of them.
+  bool is_sound() const { return is_sound_; }
+
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+  // With a power-aware scheduler, queues of the same site may start what the power allows now.
+  void slots_came_free(std::size_t site) override;
+
+ private:
+  void check();
+
+  const WorldSpec& spec_;
+  sim::Kernel kernel_;
+  RunRecorder recorder_;
+  PowerMeters meters_;
+  std::vector<std::unique_ptr<FleetState>> fleets_;
+  IndexedVector<ProcessIndex, std::unique_ptr<Process>> processes_;
+  std::vector<Activity*> activities_;
+  std::unique_ptr<FaultBoard> faults_;
+  std::unique_ptr<HostLives> host_lives_;
+  std::unique_ptr<SharedLives> shared_lives_;
+  std::unique_ptr<SiteLives> site_lives_;
+  bool is_sound_ = true;
+};
+
+}  // namespace orrery::world
