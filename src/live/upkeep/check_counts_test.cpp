@@ -21,6 +21,7 @@ TEST(CheckCounts, one_thing_that_is_wrong_is_enough) {
   EXPECT_FALSE((StoreCheck{.lost_blobs = 1}.clean()));
   EXPECT_FALSE((StoreCheck{.unreferenced = 1}.clean()));
   EXPECT_FALSE((StoreCheck{.orphans = 1}.clean()));
+  EXPECT_FALSE((StoreCheck{.stopped = true}.clean()));
   EXPECT_FALSE((StoreCheck{.faults = {"x"}}.clean()));
 }
 
@@ -161,6 +162,19 @@ TEST_F(CheckCountsTest, what_was_mended_leaves_its_old_file_and_no_other) {
   EXPECT_EQ(drives[name].files().begin()->first, store::shard_name(blob.id, 0, 1));
   EXPECT_THAT(places(row_of(blob)), ElementsAre(name + " 1", blob.shards[1].drive + " 1"));
   EXPECT_TRUE(check_store(*store, true)->clean());
+}
+
+TEST_F(CheckCountsTest, a_check_that_is_stopped_says_nothing_of_the_rest) {
+  put("one", "bytes");
+  put("two", "bytes");
+  int asked = 0;
+  const auto check = check_store(*store, true, [&asked] { return ++asked > 2; });
+  ASSERT_TRUE(check);
+  EXPECT_TRUE(check->stopped);
+  EXPECT_FALSE(check->clean());
+  EXPECT_EQ(asked, 3) << "it ends at once";
+  EXPECT_THAT(check->faults, IsEmpty()) << "what was not read is not missing";
+  EXPECT_EQ(check->orphans, 0u);
 }
 
 }  // namespace
