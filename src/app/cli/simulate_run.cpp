@@ -15,6 +15,8 @@ namespace {
 
 constexpr Seconds kHorizonMax = years(10);
 constexpr std::int64_t kReplicationsMax = 10'000;
+// Of all replications together: beginning and following them takes a minute or more.
+constexpr std::int64_t kHostsLarge = 4'000'000;
 
 Diagnostic usage(std::string what, std::string fix) {
   return {.severity = Severity::error,
@@ -56,6 +58,18 @@ class Progress {
   double last_ = 0;
   bool shown_ = false;
 };
+
+// Each replication draws the life of every host before it begins.
+void say_if_large(const machine::Machine& machine, const twin::RunOptions& options,
+                  Terminal& terminal) {
+  std::int64_t hosts = 0;
+  for (const machine::Fleet& fleet : machine.fleets) hosts += fleet.hosts;
+  if (hosts * options.replications < kHostsLarge) return;
+  terminal.err << fmt::format(
+      "{} hosts in {} replications: this takes minutes to hours. Fewer --replications, a shorter "
+      "--for or a smaller fleet take less.\n",
+      grouped(hosts), options.replications);
+}
 
 // Replications run in any order and are joined in theirs, so threads do not change the answer.
 std::vector<twin::Replication> replicate_all(const twin::Simulation& simulation, int jobs,
@@ -105,7 +119,10 @@ Result<twin::RunOptions> run_options(const std::string& span, std::int64_t repli
 std::optional<twin::Run> simulate_design(const machine::Machine& machine,
                                          const twin::RunOptions& options, int jobs,
                                          Terminal& terminal) {
-  const twin::Simulation simulation(machine, options);
+  say_if_large(machine, options, terminal);
+  twin::RunOptions stoppable = options;
+  stoppable.stop = terminal.interrupted;
+  const twin::Simulation simulation(machine, stoppable);
   const std::vector<twin::Replication> done = replicate_all(simulation, jobs, terminal);
   if (done.empty()) return std::nullopt;
   return simulation.run_of(done);

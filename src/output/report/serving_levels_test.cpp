@@ -149,6 +149,15 @@ TEST(serving_levels, a_service_breaks_at_the_promise_that_goes_first) {
   EXPECT_NE(one["figures"], two["figures"]);
 }
 
+TEST(serving_levels, a_view_that_nobody_waits_for_ends_without_an_answer) {
+  int asked = 0;
+  const auto view =
+      serving_view_json(*shared_levels().review, "chat", [&asked] { return ++asked > 100; });
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().front().code, "serving.too-large");
+  EXPECT_LT(asked, 200) << "it is asked often, and once it said so nothing goes on";
+}
+
 TEST(serving_levels, the_choices_are_those_of_its_model_and_objectives) {
   const LevelsCase& c = shared_levels();
   const jobs::ServingQuery& own = c.plan.ask.query;

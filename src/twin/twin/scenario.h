@@ -67,7 +67,8 @@ struct Scenario {
 };
 
 // `machine` outlives it. `read` gives the text of a trace that the design names.
+// Once `stop` says so it ends early, and is not to be used.
 Scenario scenario_of(const machine::Machine& machine, Seconds horizon,
-                     const catalog::ReadFile& read = {});
+                     const catalog::ReadFile& read = {}, const std::function<bool()>& stop = {});
 
 }  // namespace orrery::twin

@@ -54,7 +54,7 @@ void collect(World& world, Replication& r) {
 
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
     : options_(options),
-      scenario_(scenario_of(machine, options.horizon, options.read)),
+      scenario_(scenario_of(machine, options.horizon, options.read, options.stop)),
       storage_(
           run_storage(scenario_.storage_work(),
                       {.transfers_most = twin_storage::kTransfersOfRun, .seed = options.seed})) {
