@@ -237,6 +237,7 @@ TEST_F(StoreOperations, a_put_that_has_too_few_drives_is_answered_with_503) {
   const auto refused = client_of(store.address()).put("k", s3::Body::of(std::string(50'000, 'x')));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, 503);
+  EXPECT_THAT(refused.error().detail, HasSubstr("Drives of the store"));
 }
 
 }  // namespace

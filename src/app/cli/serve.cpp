@@ -103,6 +103,11 @@ std::function<Result<void>(const std::string&)> saver_of(const ServeOptions& opt
   return [path = *options.design](const std::string& text) { return save_design(path, text); };
 }
 
+// Large requests run on as many threads as there are cores.
+int large_most() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
+}
+
 server::ConsoleSetting setting_for(const ServeOptions& options, const machine::Models& models,
                                    const Terminal& terminal) {
   return {.models = models,
@@ -111,12 +116,13 @@ server::ConsoleSetting setting_for(const ServeOptions& options, const machine::M
           .save = saver_of(options),
           .read_file = files_beside(options.design.value_or(""), terminal),
           .store = options.store,
-          .store_status = [store = options.store] { return status_at(store); }};
+          .store_status = [store = options.store] { return status_at(store); },
+          .large_most = large_most()};
 }
 
-// As many as there are cores, and two where that is one, so that a long answer holds nobody up.
-int handler_threads() {
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U));
+// Large requests that wait for their turn have a thread each, and two are always left for others.
+int handler_threads(const server::ConsoleSetting& setting) {
+  return setting.large_most + setting.large_waiting_most + 2;
 }
 
 void greet(const ServeOptions& options, const server::AccessRules& rules, Terminal& terminal) {
@@ -146,10 +152,11 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
       server::AccessRules{.port = 0, .token = random_token()});
   net::ServerOptions listening = server::browser_options();
   listening.port = options.port;
-  listening.handler_threads = handler_threads();
+  listening.handler_threads = handler_threads((*console)->setting());
+  listening.answers_in_place = true;
   listening.load = (*console)->setting().load;
   auto server = net::Server::listen(listening, [rules, &console](const net::Request& request) {
-    return (*console)->answer(request, *rules);
+    return (*console)->answer_in_place(request, rules);
   });
   if (!server) return refuse(terminal, server.error());
   rules->port = (*server)->port();

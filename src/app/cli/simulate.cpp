@@ -1,4 +1,9 @@
 // `orrery simulate`: a design, or a trace of jobs, in simulated time.
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -27,17 +32,23 @@ struct SimulateOptions {
   ReplayArguments replay;
 };
 
+// A file that could not be written whole is not left behind; a pipe or a device is.
 Result<void> write_file(const std::optional<std::string>& path, const std::string& text) {
   if (!path) return {};
   std::ofstream file(*path, std::ios::binary);
+  const bool opened = file.is_open();
   file << text;
   file.flush();
-  if (!file) {
-    return fail({.code = "simulate.write",
-                 .what = "cannot write " + *path,
-                 .fix = "a folder that is there and may be written"});
-  }
-  return {};
+  if (file) return {};
+  const int error = errno;
+  std::error_code ignored;
+  if (opened && std::filesystem::is_regular_file(*path, ignored))
+    std::filesystem::remove(*path, ignored);
+  return fail({.code = "simulate.write",
+               .what = fmt::format("cannot write {}: {}", *path, std::strerror(error)),
+               .fix = error == ENOSPC || error == EDQUOT
+                          ? "make room on that disk, or name a file on another"
+                          : "name a file in a folder that exists and that you may write to"});
 }
 
 Result<void> write_files(const run::Run& run, const SimulateOptions& o) {

@@ -14,6 +14,8 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::int64_t kReplicationsMax = 10'000;
+// Of all replications together: beginning and following them takes a minute or more.
+constexpr std::int64_t kHostsLarge = 4'000'000;
 
 Diagnostic usage(std::string what, std::string fix) {
   return {.severity = Severity::error,
@@ -56,6 +58,18 @@ class Progress {
   bool shown_ = false;
 };
 
+// Each replication draws the life of every host before it begins.
+void say_if_large(const machine::Machine& machine, const run::RunOptions& options,
+                  Terminal& terminal) {
+  std::int64_t hosts = 0;
+  for (const machine::Fleet& fleet : machine.fleets) hosts += fleet.hosts;
+  if (hosts * options.replications < kHostsLarge) return;
+  terminal.err << fmt::format(
+      "{} hosts in {} replications: this takes minutes to hours. Fewer --replications, a shorter "
+      "--for or a smaller fleet take less.\n",
+      grouped(hosts), options.replications);
+}
+
 }  // namespace
 
 Result<run::RunOptions> run_options(const std::string& span, std::int64_t replications,
@@ -78,7 +92,10 @@ std::optional<run::Run> simulate_design(const machine::Machine& machine,
                                         const run::RunOptions& options, int jobs,
                                         Terminal& terminal) {
   if (terminal.interrupted()) return std::nullopt;
-  const run::Simulation simulation(machine, options);
+  say_if_large(machine, options, terminal);
+  run::RunOptions stoppable = options;
+  stoppable.stop = terminal.interrupted;
+  const run::Simulation simulation(machine, stoppable);
   Progress progress(terminal, static_cast<std::int64_t>(options.replications) * world::kParts);
   const auto part = [&] {
     progress.step();

@@ -85,7 +85,8 @@ Result<ObjectName> object_name(const std::string& text) {
   return ObjectName{text.substr(0, slash), text.substr(slash + 1)};
 }
 
-// Writes anew what is damaged, sets aside what nothing names and brings back what is named.
+// Writes anew what is damaged, sets aside what nothing names and brings back what is named. Ends
+// early if the person has interrupted it: what was done until then stays done.
 Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   const auto failed = [](const store::Refused& why) {
     return fail({.code = "store.repair",
@@ -95,17 +96,20 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
                  .fix = {}});
   };
   store::Store& store = runtime.store();
-  const auto aside = upkeep::tend_aside(store);
+  const auto& stop = terminal.interrupted;
+  const auto aside = upkeep::tend_aside(store, stop);
+  if (stop()) return {};
   if (!aside) return failed(aside.error());
   upkeep::Scrubber scrubber(store);
-  for (bool more = true; more;) {
+  for (bool more = true; more && !stop();) {
     const auto step = scrubber.step(std::uint64_t{64} << 20);
     if (!step) return failed(step.error());
     more = *step;
   }
-  const auto swept = upkeep::sweep_orphans(store);
+  const auto swept = upkeep::sweep_orphans(store, stop);
+  if (stop()) return {};
   if (!swept) return failed(swept.error());
-  for (bool more = true; more;) {
+  for (bool more = true; more && !stop();) {
     const auto gone = store.collect();
     if (!gone) return failed(gone.error());
     more = *gone > 0;
@@ -118,10 +122,16 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   return {};
 }
 
+ExitCode stopped_early(Terminal& terminal) {
+  terminal.err << "Stopped before the end: nothing is said of the rest.\n";
+  return ExitCode::interrupted;
+}
+
 // What a check found, and how the process ends: 1 if something is wrong.
 ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& terminal) {
   for (const std::string& object : check.objects) terminal.out << object << '\n';
   for (const std::string& fault : check.faults) terminal.out << fault << '\n';
+  if (check.stopped) return stopped_early(terminal);
   const bool is_sound = check.clean() && !is_behind;
   terminal.out << fmt::format(
       "{} buckets, {} versions, {} bytes in {} blobs\n"
@@ -187,7 +197,7 @@ ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal) {
   const auto looked = looked_into(options.folder, options.s3_keys, terminal);
   if (!looked) return not_looked(looked.error(), terminal);
   terminal.err << to_text(looked->folder.notes);
-  const auto check = upkeep::check_store(*looked->store, !options.quick);
+  const auto check = upkeep::check_store(*looked->store, !options.quick, terminal.interrupted);
   if (!check) return not_checked(check.error(), terminal);
   return tell(*check, looked->folder.behind, terminal);
 }
@@ -196,8 +206,9 @@ ExitCode plan_repair(const FolderCheck& options, Terminal& terminal) {
   const auto looked = looked_into(options.folder, options.s3_keys, terminal);
   if (!looked) return not_looked(looked.error(), terminal);
   terminal.err << to_text(looked->folder.notes);
-  const auto check = upkeep::check_store(*looked->store, !options.quick);
+  const auto check = upkeep::check_store(*looked->store, !options.quick, terminal.interrupted);
   if (!check) return not_checked(check.error(), terminal);
+  if (check->stopped) return stopped_early(terminal);
   std::vector<std::string> actions = opening_actions(looked->folder);
   actions.insert(actions.end(), check->actions.begin(), check->actions.end());
   for (const std::string& object : check->objects) terminal.out << object << '\n';
@@ -215,6 +226,10 @@ ExitCode apply_repair(const FolderCheck& options, Terminal& terminal) {
     if (!runtime) return refuse(terminal, runtime.error());
     terminal.err << to_text((*runtime)->folder().notes);
     if (const auto done = repair(**runtime, terminal); !done) return refuse(terminal, done.error());
+  }
+  if (terminal.interrupted()) {
+    terminal.err << "Stopped; run it again to go on.\n";
+    return ExitCode::interrupted;
   }
   return check_store_folder(options, terminal);
 }

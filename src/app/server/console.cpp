@@ -27,6 +27,12 @@ std::function<Result<std::string>()> text_of(const ConsoleSetting& setting) {
   };
 }
 
+Response busy() {
+  Response response = problem(503, "the console is at work on other large designs");
+  response.headers.emplace_back("Retry-After", "2");
+  return response;
+}
+
 }  // namespace
 
 Console::Console(ConsoleSetting setting)
@@ -35,6 +41,7 @@ Console::Console(ConsoleSetting setting)
       layout_jobs_{.models = setting_.models, .files = files_.reader()},
       run_jobs_(setting_.models, files_.reader()),
       reviews_(setting_.models),
+      large_(setting_.large_most, setting_.large_waiting_most),
       router_(all_routes(*this)) {}
 
 Result<std::unique_ptr<Console>> Console::open(ConsoleSetting setting,
@@ -59,13 +66,26 @@ Response Console::answer(const Request& request, const AccessRules& rules) const
   if (refusal) {
     response = std::move(*refusal);
   } else {
-    RequestRouter::Answer answer = router_.answer(request);
-    pattern = answer.pattern;
-    response = std::move(answer.response);
+    const bool is_large = work_of(router_.pattern_of(request)) == Work::large;
+    const LargeGate::Turn turn =
+        is_large ? large_.enter(request.abandoned) : LargeGate::Turn(nullptr);
+    if (is_large && !turn) {
+      response = busy();
+    } else {
+      RequestRouter::Answer answer = router_.answer(request);
+      pattern = answer.pattern;
+      response = std::move(answer.response);
+    }
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   metrics_.count(pattern, request.method, response.status, taken.count());
   return response;
+}
+
+Response Console::answer_in_place(const Request& request,
+                                  const std::shared_ptr<const AccessRules>& rules) const {
+  if (work_of(router_.pattern_of(request)) == Work::quick) return answer(request, *rules);
+  return {.later = [this, &request, rules] { return answer(request, *rules); }};
 }
 
 }  // namespace orrery::server

@@ -22,6 +22,7 @@
 #include "app/server/router.h"
 #include "app/server/run_job.h"
 #include "app/server/served_files.h"
+#include "app/server/work.h"
 #include "model/machine/models.h"
 
 namespace orrery::server {
@@ -46,6 +47,9 @@ struct ConsoleSetting {
   std::string store = {};
   std::function<Result<std::string>()> store_status = nullptr;
   std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
+  // Requests with large work (work.h) at once, and those that may wait for their turn.
+  int large_most = 2;
+  int large_waiting_most = 4;
 
   const catalog::Catalog& catalog() const { return models.catalog(); }
 };
@@ -57,6 +61,9 @@ class Console {
                                                std::unique_ptr<JobStore> store);
 
   Response answer(const Request& request, const AccessRules& rules) const;
+  // The same for a server that answers in place: what is not quick is put off (Response::later).
+  Response answer_in_place(const Request& request,
+                           const std::shared_ptr<const AccessRules>& rules) const;
 
   const ConsoleSetting& setting() const { return setting_; }
   ServedFiles& files() const { return files_; }
@@ -78,6 +85,7 @@ class Console {
   mutable Metrics metrics_;
   mutable OnceTexts accuracy_;
   mutable ReviewShelf reviews_;
+  mutable LargeGate large_;
   const RequestRouter router_;
   std::unique_ptr<JobBoard> jobs_;
 };

@@ -59,4 +59,14 @@ RequestRouter::Answer RequestRouter::answer(const Request& request) const {
   return {problem(404, "there is nothing at this address"), {}};
 }
 
+std::string_view RequestRouter::pattern_of(const Request& request) const {
+  const std::string_view path = path_of(request);
+  std::string_view method = request.method;
+  if (method == "HEAD") method = "GET";
+  for (const Route& route : routes_) {
+    if (route.method == method && match(route.pattern, path)) return route.pattern;
+  }
+  return {};
+}
+
 }  // namespace orrery::server

@@ -33,6 +33,8 @@ class RequestRouter {
   };
   // 404 where no pattern fits, 405 with Allow where one does and the method does not.
   Answer answer(const Request& request) const;
+  // The pattern that answers the request; empty where none does.
+  std::string_view pattern_of(const Request& request) const;
 
   std::span<const Route> routes() const { return routes_; }
 

@@ -233,6 +233,17 @@ Response of_workload(const Request& request, const Console& console,
   });
 }
 
+// Its requests are simulated: that ends when the client leaves, or takes too much.
+Response serving(const Request& request, const Console& console) {
+  return view(request, console, [&](JsonBody& body) -> DesignView {
+    const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
+    return [&console, workload, stop = stop_of(request)](design::Design design) {
+      return report::serving_view_json(*console.reviews().stages(std::move(design)), workload,
+                                       stop);
+    };
+  });
+}
+
 struct SentDesign {
   std::string name;
   std::string text;
@@ -341,10 +352,7 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/hall", hall),
       post("/api/v1/compare", compare_view),
       post("/api/v1/compare/report", compare_report),
-      post("/api/v1/serving",
-           [](const Request& request, const Console& c) {
-             return of_workload(request, c, report::serving_view_json);
-           }),
+      post("/api/v1/serving", serving),
       post("/api/v1/storage",
            [](const Request& request, const Console& c) {
              return of_workload(request, c, report::storage_view_json);

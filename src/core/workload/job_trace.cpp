@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -16,6 +17,13 @@ namespace {
 
 // A file that is not what it seems gives thousands of equal faults; the first few say it all.
 constexpr std::size_t kFaultsMax = 20;
+// No log has such, and the clock of a run ends after 292 years.
+constexpr Seconds kSpanMost = years(100);
+constexpr double kSubmitMost = 1e11;  // seconds since 1970, or since a log began
+constexpr int kCountMost = 1'000'000'000;
+
+// What is no number, or larger than any count, becomes one that add() refuses.
+int count_of(double v) { return v <= kCountMost ? static_cast<int>(std::max(v, -1.0)) : -2; }
 
 class TraceReader {
  public:
@@ -35,7 +43,13 @@ class TraceReader {
   }
 
   // `submit` is on the trace's own clock until done().
-  void add(double submit, JobRecord job) {
+  void add(int line, double submit, JobRecord job) {
+    const auto is_span = [](Seconds s) { return s >= -kSpanMost && s <= kSpanMost; };
+    if (!(std::abs(submit) <= kSubmitMost) || !is_span(job.run) || !is_span(job.limit) ||
+        !is_span(job.wait.value_or(Seconds())) || job.gpus == -2 || job.nodes == -2) {
+      return fault(line, "a time or a count of this job is too large",
+                   "times of up to 100 years, in seconds; counts of up to 1e9");
+    }
     if (job.gpus <= 0 || !(job.run > Seconds())) {
       ++trace_.left_out;
       return;
@@ -122,12 +136,13 @@ Result<JobTrace> read_swf(std::string_view text, const std::string& file) {
     }
     // Allocated processors where the log has them, else those asked for.
     const double processors = v[4] > 0 ? v[4] : v[7];
-    reader.add(v[1], {.run = Seconds(v[3]),
-                      .limit = Seconds(std::max(v[8], 0.0)),
-                      .wait = v[2] >= 0 ? std::optional(Seconds(v[2])) : std::nullopt,
-                      .gpus = static_cast<int>(processors),
-                      .user = v[11] >= 0 ? reader.user(words[11]) : -1,
-                      .queue = v[14] >= 0 ? reader.queue(words[14]) : -1});
+    reader.add(line, v[1],
+               {.run = Seconds(v[3]),
+                .limit = Seconds(std::max(v[8], 0.0)),
+                .wait = v[2] >= 0 ? std::optional(Seconds(v[2])) : std::nullopt,
+                .gpus = count_of(processors),
+                .user = v[11] >= 0 ? reader.user(words[11]) : -1,
+                .queue = v[14] >= 0 ? reader.queue(words[14]) : -1});
   });
   return reader.done(JobFormat::swf);
 }
@@ -186,12 +201,12 @@ Result<JobTrace> read_csv(std::string_view text, const std::string& file, JobFor
                           "seconds, or 2026-01-31 12:00:00; a whole number of GPUs");
     }
     const auto wait = span_of(field(row.fields, columns->wait));
-    reader.add(*submit,
+    reader.add(row.line, *submit,
                {.run = *run,
                 .limit = span_of(field(row.fields, columns->limit)).value_or(Seconds()),
                 .wait = wait,
-                .gpus = static_cast<int>(*gpus),
-                .nodes = static_cast<int>(number(field(row.fields, columns->nodes)).value_or(0)),
+                .gpus = count_of(*gpus),
+                .nodes = count_of(number(field(row.fields, columns->nodes)).value_or(0)),
                 .user = reader.user(field(row.fields, columns->user)),
                 .queue = reader.queue(field(row.fields, columns->queue))});
   });
@@ -262,13 +277,14 @@ void add_sacct_row(TraceReader& reader, int line, const SacctColumns& at,
   // A job that is still running or never started has no run time yet.
   const double run = start && end ? *end - *start : 0;
   const double ready = std::max(*submit, eligible);
-  reader.add(ready, {.run = Seconds(run),
-                     .limit = parse_slurm_time(field(fields, at.limit)).value_or(Seconds()),
-                     .wait = start ? std::optional(Seconds(*start - ready)) : std::nullopt,
-                     .gpus = gpus,
-                     .nodes = static_cast<int>(number(field(fields, at.nodes)).value_or(0)),
-                     .user = reader.user(field(fields, at.user)),
-                     .queue = reader.queue(field(fields, at.partition))});
+  reader.add(line, ready,
+             {.run = Seconds(run),
+              .limit = parse_slurm_time(field(fields, at.limit)).value_or(Seconds()),
+              .wait = start ? std::optional(Seconds(*start - ready)) : std::nullopt,
+              .gpus = gpus,
+              .nodes = count_of(number(field(fields, at.nodes)).value_or(0)),
+              .user = reader.user(field(fields, at.user)),
+              .queue = reader.queue(field(fields, at.partition))});
 }
 
 Result<JobTrace> read_sacct(std::string_view text, const std::string& file) {

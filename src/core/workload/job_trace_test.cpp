@@ -401,5 +401,19 @@ TEST(JobTrace, time_formats_at_their_bounds) {
   EXPECT_FALSE(parse_slurm_time("x-00:07"));
 }
 
+TEST(JobTrace, a_time_or_a_count_that_no_log_can_have_is_refused_with_its_line) {
+  for (const char* row : {"1 0 0 99999999999999999999 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
+                          "1 0 1e300 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
+                          "1 1e18 0 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
+                          "1 0 0 5 99999999999 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1"}) {
+    const auto trace = read_jobs("; a log\n" + std::string(row) + '\n', "log.swf");
+    ASSERT_FALSE(trace) << row;
+    EXPECT_EQ(trace.error().at(0).code, "trace.row");
+    EXPECT_EQ(trace.error().at(0).place.line, 2);
+  }
+  EXPECT_FALSE(read_jobs("submit,run,gpus\n0,1e20,1\n", "log.csv"));
+  EXPECT_TRUE(read_jobs("submit,run,gpus\n1.7e9,86400,1\n", "log.csv"));
+}
+
 }  // namespace
 }  // namespace orrery::workload

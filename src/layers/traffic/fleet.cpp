@@ -215,6 +215,7 @@ FleetRun Fleet::run(Askers& askers) {
   double now = 0;
   double last = 0;
   while (true) {
+    if (options_.stop && options_.stop()) return std::move(run_);
     const double next = askers.next();
     const double patience = askers.patience();
     const double sure = patience == kForever || is_idle() ? kForever : now + patience;

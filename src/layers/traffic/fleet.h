@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct FleetOptions {
   double mtbf = 0;         // seconds, of one replica; 0: none fails
   double lose_one_at = 0;  // the first replica dies then, whatever mtbf says; 0: it does not
   std::uint64_t seed = 1;
+  // Asked before each arrival. Once it is true, and stays so, run() ends at once; what it returns
+  // is then not to be used.
+  std::function<bool()> stop = {};
 };
 
 struct FleetRun {

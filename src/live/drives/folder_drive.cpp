@@ -495,6 +495,10 @@ std::string mark_text(const DriveMark& mark) {
 Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
                                                  Marking marking) {
   const std::string wanted = mark_text(mark);
+  if (::access((folder + "/drive").c_str(), R_OK) != 0 && errno == EACCES) {
+    return drive_fault(folder, "this user may not read the drive",
+                       "start the store as the user who owns it, or give this user the right");
+  }
   const auto found = read_file(folder + "/drive");
   if (found && *found == wanted) return std::make_unique<FolderDrive>(folder);
   if (found && is_mark(*found)) {

@@ -3,11 +3,15 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -168,6 +172,21 @@ class RocksMetadata final : public Metadata {
   std::array<std::shared_mutex, kStripes> stripes_;
 };
 
+class FilesListener final : public rocksdb::EventListener {
+ public:
+  explicit FilesListener(std::function<void()> changed) : changed_(std::move(changed)) {}
+  void tell() {
+    const std::scoped_lock lock(mutex_);
+    changed_();
+  }
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { tell(); }
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override { tell(); }
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> changed_;
+};
+
 rocksdb::Options options_for(RocksOpening how) {
   rocksdb::Options options;
   options.create_if_missing = how == RocksOpening::make;
@@ -187,17 +206,25 @@ rocksdb::Options options_for(RocksOpening how) {
   return options;
 }
 
+// Of a table that is missing RocksDB names the file that earlier versions of it would have had.
+std::string words_of(const rocksdb::Status& status) {
+  std::string text = status.ToString();
+  for (std::size_t at = text.find(".ldb"); at != text.npos; at = text.find(".ldb", at))
+    text.replace(at, 4, ".sst");
+  return text;
+}
+
 std::unexpected<Diagnostics> open_fault(const std::string& folder, const rocksdb::Status& status) {
   Diagnostic said{.code = "store.metadata", .place = {folder}};
   if (status.IsNoSpace()) {
-    said.what = "there is no space for the metadata: " + status.ToString();
+    said.what = "there is no space for the metadata: " + words_of(status);
     said.fix = "make room on the disk of this folder";
   } else if (status.IsIOError()) {
-    said.what = "the metadata cannot be opened: " + status.ToString();
+    said.what = "the metadata cannot be opened: " + words_of(status);
     said.why = "another program may use them, or the disk fails";
     said.fix = "stop the other store, and see that the disk can be read";
   } else {
-    said.what = "the metadata are damaged: " + status.ToString();
+    said.what = "the metadata are damaged: " + words_of(status);
     said.why = "a file of this folder is missing, cut or changed; nothing was written";
     said.fix =
         "put the file back, or restore this folder from a backup "
@@ -208,15 +235,45 @@ std::unexpected<Diagnostics> open_fault(const std::string& folder, const rocksdb
 
 }  // namespace
 
-Result<std::unique_ptr<Metadata>> open_rocks_metadata(const std::string& folder, RocksOpening how) {
+Result<std::unique_ptr<Metadata>> open_rocks_metadata(const std::string& folder, RocksOpening how,
+                                                      const std::function<void()>& files_changed) {
   rocksdb::DB* made = nullptr;
-  const rocksdb::Options options = options_for(how);
+  rocksdb::Options options = options_for(how);
+  std::shared_ptr<FilesListener> listener;
+  if (files_changed) {
+    listener = std::make_shared<FilesListener>(files_changed);
+    options.listeners.push_back(listener);
+  }
   const rocksdb::Status status = how == RocksOpening::look
                                      ? rocksdb::DB::OpenForReadOnly(options, folder, &made)
                                      : rocksdb::DB::Open(options, folder, &made);
   std::unique_ptr<rocksdb::DB> db(made);
   if (!status.ok()) return open_fault(folder, status);
+  if (listener) listener->tell();
   return std::make_unique<RocksMetadata>(std::move(db));
+}
+
+std::optional<Diagnostic> missing_right(const std::string& folder, bool writes) {
+  const auto refused = [](const std::string& path, int right) {
+    return ::access(path.c_str(), right) != 0 && errno == EACCES;
+  };
+  const auto said = [](const std::string& path, const char* what) {
+    return Diagnostic{
+        .code = "store.metadata",
+        .place = {path},
+        .what = what,
+        .why = "the file system denies it",
+        .fix = "start the store as the user who owns it, or give this user the right"};
+  };
+  if (refused(folder, R_OK | X_OK)) return said(folder, "this user may not read the folder");
+  if (writes && refused(folder, W_OK)) return said(folder, "this user may not write to the folder");
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string path = at->path().string();
+    if (refused(path, R_OK)) return said(path, "this user may not read the file");
+  }
+  return std::nullopt;
 }
 
 }  // namespace orrery::rows

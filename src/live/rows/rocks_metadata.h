@@ -11,6 +11,10 @@
 // end, or files from before, have a lower one.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
+
 #include "core/base/diagnostic.h"
 #include "live/rows/metadata.h"
 
@@ -18,7 +22,14 @@ namespace orrery::rows {
 
 enum class RocksOpening { make, use, look };
 
-Result<std::unique_ptr<Metadata>> open_rocks_metadata(const std::string& folder,
-                                                      RocksOpening how = RocksOpening::make);
+// `files_changed` is called once the metadata are open, and after each flush and each merge, before
+// RocksDB removes files that are no longer needed: from any thread, one call at a time.
+Result<std::unique_ptr<Metadata>> open_rocks_metadata(
+    const std::string& folder, RocksOpening how = RocksOpening::make,
+    const std::function<void()>& files_changed = nullptr);
+
+// Names the file of the metadata that this user may not read, or the folder that it may not write
+// to. Returns nullopt if there is none.
+std::optional<Diagnostic> missing_right(const std::string& folder, bool writes);
 
 }  // namespace orrery::rows

@@ -214,7 +214,9 @@ net::Response Gateway::refusal(int status, std::string_view what) {
                                 : status == 503 ? "SlowDown"
                                 : status >= 500 ? "InternalError"
                                                 : "InvalidRequest";
-  net::Response response = error_response({std::string(code), std::string(what), {}}, "", "");
+  // What the server says of its own limits is in the code's own sentence.
+  const std::string message = status == 503 ? std::string() : std::string(what);
+  net::Response response = error_response({std::string(code), message, {}}, "", "");
   response.status = status;
   return response;
 }

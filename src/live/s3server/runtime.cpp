@@ -19,6 +19,7 @@ namespace orrery::s3server {
 namespace {
 
 const std::string kKeyRow = "nkey";
+const std::string kClockRow = "nclock";  // the wall clock, noted each minute
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr TimeMs kPlaceMs = 1000;
@@ -450,6 +451,9 @@ void Runtime::keep_health(const std::stop_token& stop) {
   const TimeMs now = steady_ms();
   if (now - well_ms_ < kWellMs) return;
   const TimeMs passed = now - std::exchange(well_ms_, now);
+  const auto wall = static_cast<std::uint64_t>(std::max<TimeMs>(wall_clock_ms(), 0));
+  (void)opened_.metadata->commit(
+      {.changes = {{kClockRow, rows::big_endian(wall)}}, .durable = false});
   const bool all_there = std::ranges::all_of(
       opened_.drives, [](const auto& of) { return of.second && of.second->space(); });
   if (is_well_.exchange(true) && all_there)
@@ -464,7 +468,31 @@ void Runtime::keep_health(const std::stop_token& stop) {
   }
 }
 
+void Runtime::begin_clock() {
+  clock_ = upkeep::ClockWatch(options_.gateway.day_ms);
+  const auto row = opened_.metadata->get(kClockRow);
+  const TimeMs noted = row && *row ? static_cast<TimeMs>(rows::from_big_endian(**row)) : 0;
+  say_clock(clock_.begin(wall_clock_ms(), steady_ms(), noted));
+}
+
+void Runtime::say_clock(std::optional<upkeep::ClockChange> change) {
+  if (change == upkeep::ClockChange::set_forward) {
+    complain(
+        "ATTENTION: the clock of this machine was set forward, or the store was stopped for a "
+        "month: lifecycle rules remove nothing for a day. Set the clock right if it is wrong");
+  } else if (change == upkeep::ClockChange::set_back) {
+    options_.log("the clock of this machine was set back");
+  }
+}
+
+bool Runtime::trusts_clock() {
+  const TimeMs now = steady_ms();
+  say_clock(clock_.look(wall_clock_ms(), now));
+  return !clock_.rests(now);
+}
+
 void Runtime::keep_house(const std::stop_token& stop) {
+  begin_clock();
   const bool shared = opened_.metadata->is_shared();
   leads_ = !shared;
   measured_ms_ = steady_ms();
@@ -484,7 +512,8 @@ void Runtime::keep_house(const std::stop_token& stop) {
       scrub();
       keep_health(stop);
     }
-    if (leads_ && steady_ms() >= next) {
+    const bool trusts = trusts_clock();
+    if (leads_ && trusts && steady_ms() >= next) {
       const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); });
       if (!run) complain("the lifecycle run failed: " + run.error().message);
       next = steady_ms() + period;

@@ -16,6 +16,7 @@
 #include "live/s3server/gateway.h"
 #include "live/s3server/mover.h"
 #include "live/s3server/status.h"
+#include "live/upkeep/clock_watch.h"
 #include "live/upkeep/mend.h"
 #include "live/upkeep/store_folder.h"
 
@@ -86,6 +87,10 @@ class Runtime {
   void keep_health(const std::stop_token& stop);
   void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
+  // Whether the lifecycle rules may remove anything by the wall clock as it is (clock_watch.h).
+  bool trusts_clock();
+  void begin_clock();
+  void say_clock(std::optional<upkeep::ClockChange> change);
   void scrub();
 
   RuntimeOptions options_;
@@ -108,6 +113,7 @@ class Runtime {
   TimeMs well_ms_ = 0;   // when the time that the store was well was counted last
   TimeMs aside_ms_ = 0;  // when the files that are set aside were looked at last
   std::atomic<bool> is_well_ = true;
+  upkeep::ClockWatch clock_{24 * 3600 * TimeMs{1000}};
   std::unique_ptr<Mover> mover_;
   std::jthread house_;
 };

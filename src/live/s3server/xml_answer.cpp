@@ -1,6 +1,12 @@
 #include "live/s3server/xml_answer.h"
 
 namespace orrery::s3server {
+namespace {
+
+constexpr std::string_view kAway =
+    "Drives of the store, or its database, do not answer now; please try again.";
+
+}  // namespace
 
 net::Response error_response(const Refused& refusal, std::string_view resource,
                              std::string_view request_id) {
@@ -10,9 +16,12 @@ net::Response error_response(const Refused& refusal, std::string_view resource,
   add_text(error, "Code", refusal.code);
   // What a drive or a database says is for the log, not for a stranger.
   const bool ours = status >= 500 && status != 501;
-  add_text(
-      error, "Message",
-      ours || refusal.message.empty() ? std::string(sentence_of(refusal.code)) : refusal.message);
+  // The limits on requests say nothing of their own; a tier that does not answer does.
+  const bool is_away = refusal.code == "SlowDown" && !refusal.message.empty();
+  add_text(error, "Message",
+           is_away                           ? std::string(kAway)
+           : ours || refusal.message.empty() ? std::string(sentence_of(refusal.code))
+                                             : refusal.message);
   add_text(error, "Resource", resource);
   add_text(error, "RequestId", request_id);
   net::Response response = xml_response(error, "", status);

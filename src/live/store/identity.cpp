@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "live/drives/file_text.h"
+#include "live/store/manifest_note.h"
 
 namespace orrery::store {
 namespace {
@@ -35,6 +36,15 @@ Diagnostic behind(const Identity& of, const MetadataFacts& facts, const Witness&
           .fix =
               "put the newest metadata back; where there are none, `orrery store repair` says "
               "what is lost, and goes on without it with --apply"};
+}
+
+// The files are from before, though the newest log counts all commits: rows between are missing.
+Diagnostic from_before(const Identity& of, const std::string& what) {
+  return {.code = "store.metadata",
+          .place = {of.place},
+          .what = what,
+          .why = "some of the files are from before: what was acknowledged since is not in them",
+          .fix = behind(of, {}, {}).fix};
 }
 
 // The last run whose blobs are on a drive; 0: there are none.
@@ -98,6 +108,9 @@ Result<Sealed> check_sealed(const Identity& of, const DriveSet& drives) {
     }
   }
   if (!holds) seal.reset();
+  if (const auto doubt = manifest_doubt(of.folder); doubt && !doubt->is_older) {
+    return doubted(of, doubt->what, "the metadata are damaged; nothing was written");
+  }
   return Sealed{std::move(witness), std::move(seal)};
 }
 
@@ -120,6 +133,14 @@ Result<Recognised> check_identity(const Identity& of, rows::Metadata& metadata,
   }
   if (doubt == Doubt::behind) {
     Diagnostic said = behind(of, *facts, *witness);
+    if (!of.accepts_loss) return fail(std::move(said));
+    said.severity = Severity::warning;
+    known.behind = true;
+    known.notes.push_back(std::move(said));
+  }
+  const auto older = of.is_rocks ? manifest_doubt(of.folder) : std::nullopt;
+  if (older && !known.behind) {
+    Diagnostic said = from_before(of, older->what);
     if (!of.accepts_loss) return fail(std::move(said));
     said.severity = Severity::warning;
     known.behind = true;

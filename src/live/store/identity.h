@@ -3,8 +3,9 @@
 //
 // Compared are the id in FOLDER/store, the id in the metadata's row `nstore`, and what the drives
 // have seen (witness.h); after an orderly stop also each file of the metadata with the list of them
-// (seal.h). A store from before ids has none of that: its drives are listed once, and it is refused
-// if they hold blobs of runs that the metadata do not know, or any where these know of none.
+// (seal.h), after a crash the MANIFEST with its note (manifest_note.h). A store from before ids has
+// none of that: its drives are listed once, and it is refused if they hold blobs of runs that the
+// metadata do not know, or any where these know of none.
 #pragma once
 
 #include "core/base/diagnostic.h"

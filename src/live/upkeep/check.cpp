@@ -20,7 +20,8 @@ enum class Ailment { damaged, away, lost };
 
 class Checker {
  public:
-  Checker(store::Store& store, bool deep) : store_(store), deep_(deep) {}
+  Checker(store::Store& store, bool deep, const std::function<bool()>& stop)
+      : store_(store), deep_(deep), stop_(stop) {}
 
   store::Answer<StoreCheck> run() {
     if (deep_) {
@@ -39,6 +40,7 @@ class Checker {
         ailing_[id] = Ailment::lost;
       }
     }
+    if (check_.stopped) return std::move(check_);
     if (auto good = look_at_drives(); !good) return std::unexpected(good.error());
     if (auto good = name_objects(); !good) return std::unexpected(good.error());
     if (garbage_ > 0) {
@@ -57,13 +59,15 @@ class Checker {
     say("the metadata are damaged: " + what);
   }
 
-  // False where the rows end at a place that cannot be read.
+  // False if the rows end at a place that cannot be read, or it was stopped.
   template <class Take>
   store::Answer<bool> walk(char kind, Take take_row) {
     const std::string base(1, kind);
     const auto cursor = store_.metadata().cursor();
     std::string last = base;
     for (cursor->seek(base); cursor->valid() && cursor->key().starts_with(base); cursor->next()) {
+      check_.stopped = check_.stopped || (stop_ && stop_());
+      if (check_.stopped) return false;
       last = cursor->key();
       take_row(cursor->key(), cursor->value());
     }
@@ -231,6 +235,7 @@ class Checker {
 
   store::Store& store_;
   bool deep_;
+  std::function<bool()> stop_;
   StoreCheck check_;
   std::set<std::string> buckets_;
   std::set<std::string> named_;  // blobs that something names and that have not come yet
@@ -243,8 +248,9 @@ class Checker {
 
 }  // namespace
 
-store::Answer<StoreCheck> check_store(store::Store& store, bool deep) {
-  return Checker(store, deep).run();
+store::Answer<StoreCheck> check_store(store::Store& store, bool deep,
+                                      const std::function<bool()>& stop) {
+  return Checker(store, deep, stop).run();
 }
 
 }  // namespace orrery::upkeep

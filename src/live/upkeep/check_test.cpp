@@ -37,6 +37,7 @@ TEST(StoreCheckTest, any_single_fault_makes_a_store_unclean) {
   EXPECT_FALSE((StoreCheck{.lost_blobs = 1}.clean()));
   EXPECT_FALSE((StoreCheck{.unreferenced = 1}.clean()));
   EXPECT_FALSE((StoreCheck{.orphans = 1}.clean()));
+  EXPECT_FALSE((StoreCheck{.stopped = true}.clean()));
   EXPECT_FALSE((StoreCheck{.faults = {"x"}}.clean()));
 }
 
@@ -149,6 +150,19 @@ TEST_F(CheckTest, a_damaged_blob_in_its_row_is_lost) {
   EXPECT_EQ(scrubber.counts().lost, 1u);
   ASSERT_TRUE(store->remove("pail", "k", {}));
   EXPECT_TRUE(check_store(*store, true)->clean());
+}
+
+TEST_F(CheckTest, a_check_that_is_stopped_says_nothing_of_the_rest) {
+  EXPECT_TRUE(put("one", "bytes"));
+  EXPECT_TRUE(put("two", "bytes"));
+  int asked = 0;
+  const auto check = check_store(*store, true, [&asked] { return ++asked > 2; });
+  ASSERT_TRUE(check);
+  EXPECT_TRUE(check->stopped);
+  EXPECT_FALSE(check->clean());
+  EXPECT_EQ(asked, 3) << "it ends at once";
+  EXPECT_TRUE(check->faults.empty()) << "what was not read is not missing";
+  EXPECT_EQ(check->orphans, 0u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One process at a time on a store's folder, though it only looks: a lock on the folder itself, so
-// that nothing is written to take it. It ends with the process.
+// One process at a time on a store's folder and on each of its drives, though it only looks: a lock
+// on the folder itself, so that nothing is written to take it. It ends with the process.
 #pragma once
 
 #include <fcntl.h>
@@ -24,10 +24,12 @@ class FolderLock {
     return *this;
   }
 
-  // False where another has it. A file system without such locks is left to the metadata's own.
-  bool take(const std::string& path) {
+  // False where another has it; those that share it do not exclude one another. A file system
+  // without such locks is left to the metadata's own.
+  bool take(const std::string& path, bool shared = false) {
     folder_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_ < 0 || ::flock(folder_, LOCK_EX | LOCK_NB) == 0) return true;
+    const int kind = shared ? LOCK_SH : LOCK_EX;
+    if (folder_ < 0 || ::flock(folder_, kind | LOCK_NB) == 0) return true;
     return errno != EWOULDBLOCK;
   }
 

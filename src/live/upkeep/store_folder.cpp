@@ -16,6 +16,7 @@
 #include "live/rows/postgres_metadata.h"
 #include "live/rows/rocks_metadata.h"
 #include "live/store/identity.h"
+#include "live/store/manifest_note.h"
 
 namespace orrery::upkeep {
 namespace {
@@ -141,6 +142,24 @@ Result<std::unique_ptr<drives::Drive>> open_drive(const std::string& path,
   return drives::open_s3_drive(*place, mark, access, spool, make);
 }
 
+std::unexpected<Diagnostics> in_use(const std::string& folder) {
+  return fail({.code = "store.running",
+               .place = {folder},
+               .what = "another program uses this store",
+               .why = "one runs, checks or repairs a store at a time",
+               .fix = "stop it, or name another folder"});
+}
+
+// A copy of a store's folder names the same drives: two that write to them would remove each
+// other's files. Gateways of one database share them.
+Result<void> lock_drive(OpenedFolder& to, const std::string& path) {
+  const std::string place = fs::path(path).is_absolute() ? path : to.folder + '/' + path;
+  FolderLock lock;
+  if (!lock.take(place, !to.database.empty())) return in_use(place);
+  to.drive_locks.push_back(std::move(lock));
+  return {};
+}
+
 Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drives::Marking marking,
                          bool looks) {
   int found = 0;
@@ -154,6 +173,9 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
         note.severity = Severity::warning;
         to.notes.push_back(std::move(note));
       }
+    }
+    if (drive && !is_elsewhere(path)) {
+      if (auto good = lock_drive(to, path); !good) return good;
     }
     found += drive ? 1 : 0;
     to.drives.emplace(id, drive ? std::move(*drive) : nullptr);
@@ -178,7 +200,12 @@ Result<void> replace_drives_of(OpenedFolder& to, const drives::S3Access& access)
 Result<std::unique_ptr<rows::Metadata>> open_metadata(const OpenedFolder& of,
                                                       const FolderWish& wish,
                                                       rows::RocksOpening how) {
-  if (of.database.empty()) return rows::open_rocks_metadata(of.folder + "/metadata", how);
+  if (of.database.empty()) {
+    if (how == rows::RocksOpening::look)
+      return rows::open_rocks_metadata(of.folder + "/metadata", how);
+    return rows::open_rocks_metadata(of.folder + "/metadata", how,
+                                     [folder = of.folder] { (void)store::note_manifest(folder); });
+  }
   return rows::open_postgres_metadata({of.database, of.id, wish.alone, how});
 }
 
@@ -216,6 +243,17 @@ Result<void> make_metadata(OpenedFolder& to, const FolderWish& wish) {
   return {};
 }
 
+// Files that are not as they were may be those of another store: then that is the reason.
+Diagnostics reason_of(const OpenedFolder& of, const FolderWish& wish,
+                      const store::Identity& identity, const Diagnostics& said) {
+  const auto metadata = open_metadata(of, wish, rows::RocksOpening::look);
+  if (!metadata) return said;
+  const auto facts = store::facts_of(**metadata);
+  if (!facts || !facts->store || *facts->store == identity.id) return said;
+  const auto known = store::check_identity(identity, **metadata, of.drive_set(), {});
+  return known ? said : known.error();
+}
+
 // First all that can be found out by reading, then the drives are told, then it is opened.
 Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
                           const std::function<Result<void>()>& checked) {
@@ -225,8 +263,12 @@ Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
                                  .place = is_rocks ? to.folder + "/metadata" : to.database,
                                  .is_rocks = is_rocks,
                                  .accepts_loss = wish.accepts_loss};
+  if (is_rocks) {
+    const auto denied = rows::missing_right(to.folder + "/metadata", !wish.looks);
+    if (denied) return fail(*denied);
+  }
   const auto sealed = store::check_sealed(identity, to.drive_set());
-  if (!sealed) return std::unexpected(sealed.error());
+  if (!sealed) return std::unexpected(reason_of(to, wish, identity, sealed.error()));
   if (sealed->seal) to.sealed = sealed->seal->files;
   const auto& witness = sealed->witness;
   auto metadata = open_metadata(to, wish, rows::RocksOpening::look);
@@ -277,14 +319,6 @@ Result<void> upgrade(const std::string& file, const std::string& text) {
                       std::string("the store cannot be upgraded: ") + std::strerror(errno));
 }
 
-std::unexpected<Diagnostics> in_use(const std::string& folder) {
-  return fail({.code = "store.running",
-               .place = {folder},
-               .what = "another program uses this store",
-               .why = "one runs, checks or repairs a store at a time",
-               .fix = "stop it, or name another folder"});
-}
-
 // The store's file comes last: a store that has it has its drives and its metadata.
 Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
                                  const drives::S3Access& access, const FolderWish& wish) {
@@ -320,6 +354,23 @@ Result<void> check_place(const std::string& tier, const std::string& path) {
     if (auto place = drives::s3_place_of(path); !place) return std::unexpected(place.error());
     if (tier != "warm" && tier != "cold") {
       return tier_fault(path, "only warm and cold may lie in another object store");
+    }
+  }
+  return {};
+}
+
+// A folder can be one drive only, however it is written.
+Result<void> check_distinct(const std::string& folder, const std::vector<TierPlan>& tiers) {
+  std::vector<fs::path> seen;
+  for (const TierPlan& tier : tiers) {
+    for (const std::string& path : tier.folders) {
+      if (is_elsewhere(path)) continue;
+      std::error_code error;
+      const fs::path place = fs::weakly_canonical(
+          fs::path(path).is_absolute() ? fs::path(path) : fs::path(folder) / path, error);
+      if (std::ranges::find(seen, place) != seen.end())
+        return tier_fault(path, "this folder is named twice, and each drive needs one of its own");
+      seen.push_back(place);
     }
   }
   return {};
@@ -401,10 +452,15 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     // A first run that died or was refused: its drives may be marked with its id, so that is kept;
     // the tiers are those that are asked for now.
     const auto begun = drives::read_file(file + ".begun");
+    if (!begun && fs::exists(folder + "/metadata/CURRENT")) {
+      return folder_fault(file, 0, "this file of a store is missing beside its metadata",
+                          "put it back; docs/guide/store-operations.md says what it holds");
+    }
     if (!begun && !is_free(folder)) {
       return folder_fault(folder, 0, "this folder holds something that is not a store",
                           "name an empty folder, or one that is not there yet");
     }
+    if (auto good = check_distinct(folder, tiers); !good) return std::unexpected(good.error());
     OpenedFolder before;
     const bool known = begun && read_store_file(before, file + ".begun", *begun);
     text = store_text(known ? before.id : id, tiers, wish.database);

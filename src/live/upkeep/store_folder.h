@@ -10,6 +10,7 @@
 //   drive hot-0 rados:POOL/NAMESPACE             in a RADOS pool (rados_drive.h)
 //   FOLDER/spool/       files on their way there; they have no names
 //   FOLDER/sealed       the metadata's files as an orderly stop left them (seal.h)
+//   FOLDER/manifest     how far RocksDB's list of tables had come (manifest_note.h)
 // The id is in the metadata and on every drive too, and all are compared before anything is written
 // (identity.h): an open that is refused leaves everything as it was.
 // The number behind "orrery-store" is the format's. A later program opens an earlier format and
@@ -48,7 +49,8 @@ std::string store_text(const std::string& id, const std::vector<TierPlan>& tiers
 std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
 
 struct OpenedFolder {
-  FolderLock lock;  // the last that goes
+  FolderLock lock;                      // this and the next are the last that go
+  std::vector<FolderLock> drive_locks;  // of the drives that are folders
   std::string folder;
   std::string id;
   std::string database;  // empty: RocksDB in the folder

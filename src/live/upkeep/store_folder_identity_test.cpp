@@ -2,6 +2,7 @@
 // reason, and a refused start changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -134,10 +135,14 @@ TEST_F(IdentityTest, missing_metadata_are_not_created_again) {
 
 TEST_F(IdentityTest, the_metadata_of_another_store_are_refused) {
   run(30, false, base + "/other", "id-2");
+  const std::string sealed = *drives::read_file(folder + "/sealed");
   fs::remove(folder + "/sealed");
   fs::remove_all(folder + "/metadata");
   fs::copy(base + "/other/metadata", folder + "/metadata", fs::copy_options::recursive);
   EXPECT_THAT(refusal().what, AllOf(HasSubstr("id-2"), HasSubstr("id-1")));
+  ASSERT_TRUE(drives::write_durably(folder + "/sealed", sealed));
+  EXPECT_THAT(refusal().what, HasSubstr("id-2")) << "that is the reason, not the bytes of a file";
+  fs::remove(folder + "/sealed");
   fs::remove_all(folder + "/metadata");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
   EXPECT_THAT(refusal().what, HasSubstr("have no id")) << "empty ones";
@@ -172,6 +177,52 @@ TEST_F(IdentityTest, a_truncated_log_is_found_after_a_crash) {
     fs::remove(log);
     EXPECT_THAT(refusal().what, HasSubstr("have lost their end"));
   }
+}
+
+// A list of tables that lost its end, or is from before: the newest log still counts all commits.
+TEST_F(IdentityTest, a_list_of_tables_from_before_is_found_out_after_a_crash) {
+  run(2);  // the id is in a table now
+  const std::string list = file_ending("MANIFEST-");
+  const std::string before = *drives::read_file(list);
+  const std::string current = *drives::read_file(folder + "/metadata/CURRENT");
+  run(4, true);
+  run(4, true);
+  fs::copy(folder, base + "/whole", fs::copy_options::recursive);
+  const std::string now = file_ending("MANIFEST-");
+  for (const std::uintmax_t cut : {1, 30, 60}) {
+    fs::resize_file(now, fs::file_size(now) - cut);
+    EXPECT_THAT(refusal().what,
+                AllOf(HasSubstr(fs::path(now).filename().string()), HasSubstr("had at least")))
+        << cut;
+  }
+  fs::remove_all(folder);
+  fs::copy(base + "/whole", folder, fs::copy_options::recursive);
+  flip(now, 20);
+  EXPECT_THAT(refusal().what, HasSubstr("has other bytes"));
+  fs::remove_all(folder);
+  fs::copy(base + "/whole", folder, fs::copy_options::recursive);
+  std::ofstream(list, std::ios::binary) << before;
+  std::ofstream(folder + "/metadata/CURRENT", std::ios::binary) << current;
+  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT names"), HasSubstr("in use since")));
+  auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
+  ASSERT_TRUE(opened) << to_text(opened.error());
+  EXPECT_TRUE(opened->behind) << "a repair that was told to may go on with it";
+}
+
+TEST_F(IdentityTest, a_copy_of_a_store_does_not_start_on_drives_that_are_in_use) {
+  std::string text = *drives::read_file(folder + "/store");
+  text.replace(text.find("drive hot-0 hot"), 15, "drive hot-0 " + folder + "/hot");
+  ASSERT_TRUE(drives::write_durably(folder + "/store", text));
+  fs::copy(folder, base + "/copy", fs::copy_options::recursive);
+  {
+    const auto first = open_store_folder(folder, {}, "x");
+    ASSERT_TRUE(first) << to_text(first.error());
+    const auto second = open_store_folder(base + "/copy", {}, "x");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().front().code, "store.running");
+    EXPECT_THAT(second.error().front().place.file, HasSubstr("/hot"));
+  }
+  EXPECT_TRUE(open_store_folder(folder, {}, "x")) << "and goes on when the other has ended";
 }
 
 TEST_F(IdentityTest, each_damaged_file_is_named) {
@@ -209,7 +260,39 @@ TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
   run(1);
 }
 
-TEST_F(IdentityTest, a_second_program_is_refused) {
+TEST_F(IdentityTest, a_user_without_the_right_is_told_so_and_not_that_files_are_damaged) {
+  if (::geteuid() != 0) fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    const auto said = rows::missing_right(folder + "/metadata", false);
+    ::_exit(said && said->what.find("may not read") != std::string::npos ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(IdentityTest, a_store_without_its_file_is_not_made_anew) {
+  fs::remove(folder + "/store");
+  const auto before = all();
+  const auto opened = open_store_folder(folder, {{.name = "hot"}}, "x");
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().front().place.file, HasSubstr("/store"));
+  EXPECT_THAT(opened.error().front().what, HasSubstr("missing"));
+  EXPECT_TRUE(all() == before);
+}
+
+TEST_F(IdentityTest, one_folder_is_not_two_drives_and_the_refusal_leaves_nothing_behind) {
+  const auto made =
+      open_store_folder(base + "/new", {{"hot", {1, 1}, {base + "/d", base + "/./d"}}}, "x");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().front().code, "store.tier");
+  EXPECT_FALSE(fs::exists(base + "/new"));
+  EXPECT_FALSE(fs::exists(base + "/d"));
+}
+
+TEST_F(IdentityTest, one_program_at_a_time_and_the_second_changes_nothing) {
   const auto first = open_store_folder(folder, {}, "x");
   ASSERT_TRUE(first);
   for (const bool looks : {false, true}) {

@@ -215,16 +215,28 @@ void write_head(JsonWriter& w, const review::Review& r, const AskedService& a) {
   w.field("peak_rate", a.plan.ask.high);
 }
 
+std::unexpected<Diagnostics> too_large(const review::Review& r, const AskedService& a) {
+  return fail({.code = "serving.too-large",
+               .place = design::place_of(r.design(), a.view->path),
+               .what = a.view->label + ": its requests take too long to simulate here",
+               .why = "an answer of the console may take ten seconds of one processor",
+               .fix = "run it as a job, or with `orrery simulate`; fewer turns and shorter prompts "
+                      "take less"});
+}
+
 }  // namespace
 
-Result<std::string> serving_view_json(const review::Review& review, const std::string& workload) {
-  const auto asked = ask_service(review, workload);
+Result<std::string> serving_view_json(const review::Review& review, const std::string& workload,
+                                      const std::function<bool()>& stop) {
+  auto asked = ask_service(review, workload);
   if (!asked) return std::unexpected(asked.error());
+  asked->plan.ask.stop = stop;
   const processes::ServicePlan& plan = asked->plan;
   std::vector<double> rates;
   for (const double load : kLoads) rates.push_back(load * plan.capacity);
   const processes::ServiceWindows windows =
       processes::simulate_windows(review.models(), plan.ask, rates);
+  if (stop && stop()) return too_large(review, *asked);
   const Objectives objectives(plan.job.serve->objective);
   JsonWriter w(0);
   w.begin_object();

@@ -9,6 +9,7 @@
 // every objective and the first that does not.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/base/diagnostic.h"
@@ -21,6 +22,8 @@ inline constexpr std::size_t kMostIterations = 240;
 
 // `workload` by name; empty: the first that serves a transformer. Faults: "serving.no-workload",
 // "serving.infeasible".
-Result<std::string> serving_view_json(const review::Review& review, const std::string& workload);
+// Fails with "serving.too-large" once `stop` says so: nobody waits, or it takes too much time.
+Result<std::string> serving_view_json(const review::Review& review, const std::string& workload,
+                                      const std::function<bool()>& stop = {});
 
 }  // namespace orrery::report

@@ -54,15 +54,15 @@ void fill_levels(LevelsCase& c) {
   c.view = Json::parse(text_of(serving_view_json(*c.review, "chat")));
 }
 
-double of_window(const processes::LoadWindow& w, twin::LatencyPoints twin::WindowPart::* of,
+double of_window(const processes::LoadWindow& w, processes::LatencyPoints traffic::WindowPart::* of,
                  double share) {
   const double one = 1;
-  return twin::sampled({&w, 1}, {&one, 1}, of, share).value;
+  return traffic::sampled({&w, 1}, {&one, 1}, of, share).value;
 }
 
 double good_of_window(const processes::LoadWindow& w) {
   const double one = 1;
-  return twin::good_share({&w, 1}, {&one, 1});
+  return traffic::good_share({&w, 1}, {&one, 1});
 }
 
 const LevelsCase& shared_levels() {
@@ -86,11 +86,11 @@ TEST(ViewServing, each_latency_uses_its_own_percentile) {
     const processes::LoadWindow& w = c.windows.levels[i];
     const Json& l = c.view["levels"][i];
     EXPECT_DOUBLE_EQ(l["rate"], w.rate);
-    EXPECT_DOUBLE_EQ(l["ttft_p50_s"], of_window(w, &twin::WindowPart::ttft, 0.5));
-    EXPECT_DOUBLE_EQ(l["ttft_p99_s"], of_window(w, &twin::WindowPart::ttft, 0.99));
-    EXPECT_DOUBLE_EQ(l["tpot_p50_s"], of_window(w, &twin::WindowPart::tpot, 0.5));
-    EXPECT_DOUBLE_EQ(l["tpot_p99_s"], of_window(w, &twin::WindowPart::tpot, 0.99));
-    EXPECT_DOUBLE_EQ(l["whole_p99_s"], of_window(w, &twin::WindowPart::whole, 0.99));
+    EXPECT_DOUBLE_EQ(l["ttft_p50_s"], of_window(w, &traffic::WindowPart::ttft, 0.5));
+    EXPECT_DOUBLE_EQ(l["ttft_p99_s"], of_window(w, &traffic::WindowPart::ttft, 0.99));
+    EXPECT_DOUBLE_EQ(l["tpot_p50_s"], of_window(w, &traffic::WindowPart::tpot, 0.5));
+    EXPECT_DOUBLE_EQ(l["tpot_p99_s"], of_window(w, &traffic::WindowPart::tpot, 0.99));
+    EXPECT_DOUBLE_EQ(l["whole_p99_s"], of_window(w, &traffic::WindowPart::whole, 0.99));
     EXPECT_DOUBLE_EQ(l["good_ratio"], good_of_window(w));
     EXPECT_DOUBLE_EQ(l["found_ratio"], w.found);
   }
@@ -99,7 +99,7 @@ TEST(ViewServing, each_latency_uses_its_own_percentile) {
 TEST(ViewServing, the_loss_of_a_replica_is_a_separate_window) {
   const LevelsCase& c = shared_levels();
   const Json& loss = c.view["loss"];
-  EXPECT_DOUBLE_EQ(loss["ttft_p99_s"], of_window(c.windows.loss, &twin::WindowPart::ttft, 0.99));
+  EXPECT_DOUBLE_EQ(loss["ttft_p99_s"], of_window(c.windows.loss, &traffic::WindowPart::ttft, 0.99));
   EXPECT_DOUBLE_EQ(loss["good_ratio"], good_of_window(c.windows.loss));
   EXPECT_DOUBLE_EQ(loss["restarted"], c.windows.restarted);
 }

@@ -4,11 +4,14 @@
 
 namespace orrery::processes {
 
-Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::ReadFile& read) {
+Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::ReadFile& read,
+                     const std::function<bool()>& stop) {
   Scenario s{world::world_spec_of(m, horizon)};
   for (const design::Workload& w : m.design().workloads) {
     if (std::holds_alternative<design::Serve>(w.task)) {
-      for (ServicePlan& plan : service_plans(m, w)) s.services.push_back(std::move(plan));
+      for (ServicePlan& plan : service_plans(m, w, true, stop)) {
+        s.services.push_back(std::move(plan));
+      }
     } else if (std::holds_alternative<design::Batch>(w.task)) {
       s.batches.push_back(batch_plan(m, w));
     } else if (std::holds_alternative<design::Jobs>(w.task)) {

@@ -23,8 +23,9 @@ struct Scenario : world::WorldSpec {
   twin_storage::StorageWork storage_work() const { return {machine, trains, horizon}; }
 };
 
-// `machine` outlives it. `read` returns the text of a trace that the design names.
+// `machine` outlives it. `read` returns the text of a trace that the design names. Once `stop`
+// returns true it ends early, and the result must not be used.
 Scenario scenario_of(const machine::Machine& machine, Seconds horizon,
-                     const catalog::ReadFile& read = {});
+                     const catalog::ReadFile& read = {}, const std::function<bool()>& stop = {});
 
 }  // namespace orrery::processes

@@ -123,9 +123,10 @@ int ServicePlan::called_at(std::size_t hour) const {
 }
 
 std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w,
-                                       bool windows) {
+                                       bool windows, const std::function<bool()>& stop) {
   std::vector<ServicePlan> plans;
   for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) plans.push_back(plan_of(std::move(job)));
+  for (ServicePlan& p : plans) p.ask.stop = stop;
   const bool in_zones = !std::get<design::Serve>(w.task).zones.empty();
   if (in_zones) plan_failovers(plans);
   if (!windows) return plans;

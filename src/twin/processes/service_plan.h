@@ -49,8 +49,10 @@ struct ServicePlan {
   int called_at(std::size_t hour) const;
 };
 
-// One a zone. Without `windows` no request is simulated: a caller asks for those it wants.
+// One a zone. Without `windows` no request is simulated: a caller asks for those it wants. Once
+// `stop` says so the windows end early, and are not to be used.
 std::vector<ServicePlan> service_plans(const machine::Machine& machine,
-                                       const design::Workload& workload, bool windows = true);
+                                       const design::Workload& workload, bool windows = true,
+                                       const std::function<bool()>& stop = {});
 
 }  // namespace orrery::processes

@@ -174,7 +174,8 @@ class Windows {
       t.at += filled;
       load.push_back(t);
     }
-    traffic::FleetOptions fleet{.replicas = replicas, .router = ask_.serve->router};
+    traffic::FleetOptions fleet{
+        .replicas = replicas, .router = ask_.serve->router, .stop = ask_.stop};
     const auto some = [&](int n) { return std::max(1, static_cast<int>(std::round(n * part))); };
     fleet.scaler = {.target = scale.target,
                     .period = scale.period.base(),
@@ -208,7 +209,7 @@ class Windows {
     }
     const auto load = traffic::with_guests(come(g.own, span.last, 1), std::move(sent));
     const traffic::FleetRun done =
-        run({.replicas = replicas, .router = ask_.serve->router}, load.all);
+        run({.replicas = replicas, .router = ask_.serve->router, .stop = ask_.stop}, load.all);
     out.guests = window_of(records_of(done, load, true), each, span, g.away);
     out.hosts = window_of(records_of(done, load, false), each, span);
     return out;
@@ -250,8 +251,10 @@ class Windows {
 
   traffic::FleetRun run(double rate, int replicas, const traffic::WindowSpan& span,
                         double lose_at) {
-    traffic::FleetOptions fleet{
-        .replicas = replicas, .router = ask_.serve->router, .lose_one_at = lose_at};
+    traffic::FleetOptions fleet{.replicas = replicas,
+                                .router = ask_.serve->router,
+                                .lose_one_at = lose_at,
+                                .stop = ask_.stop};
     fleet.cold = {.process = 0, .weights = back(), .graphs = 0};
     if (ask_.serve->arrivals.visits() > 1) {
       traffic::Talks talks(talks_of(ask_, rate * replicas, Seconds(span.last), seed_));
@@ -276,6 +279,7 @@ class Windows {
 
   LoadWindow window_of(const traffic::FleetRun& done, double rate, const traffic::WindowSpan& span,
                        Seconds away = Seconds(0)) const {
+    if (ask_.stop && ask_.stop()) return {};
     const serving::Replica& r = ask_.replica;
     traffic::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token + away).base(),
                              .accepted = ask_.query.request.accepted_per_step,
@@ -338,6 +342,7 @@ ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& 
   ServiceWindows done;
   for (const double rate : rates) {
     if (rate <= 0 || rate > ask.most) continue;
+    if (ask.stop && ask.stop()) return done;
     done.levels.push_back(windows.level(rate, done.levels.size() + 1));
   }
   if (!done.levels.empty()) done.loss = windows.loss(done.restarted);

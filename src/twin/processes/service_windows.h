@@ -12,6 +12,7 @@
 // in greater number than a window has share arrivals more evenly.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -56,6 +57,8 @@ struct WindowAsk {
   jobs::KvRoom kv;
   std::optional<double> shared;  // of a prompt, with others; none: what is found of it
   std::optional<traffic::RetrievalLaw> retrieval;  // before a prompt is whole
+  // Once it is true the windows end early, and are not to be used: nobody waits for them any more.
+  std::function<bool()> stop = {};
 };
 
 struct ServiceWindows {

@@ -62,7 +62,7 @@ void collect(world::World& world, const processes::ProcessSet& processes, Replic
 
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
     : options_(options),
-      scenario_(processes::scenario_of(machine, options.horizon, options.read)),
+      scenario_(processes::scenario_of(machine, options.horizon, options.read, options.stop)),
       storage_(
           run_storage(scenario_.storage_work(),
                       {.transfers_most = twin_storage::kTransfersOfRun, .seed = options.seed})) {

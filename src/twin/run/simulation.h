@@ -58,7 +58,8 @@ struct RunOptions {
   Seconds horizon = days(30);
   std::uint64_t seed = 1;
   int replications = 1;
-  catalog::ReadFile read{};  // of traces that the design names; none: such a stream cannot run
+  catalog::ReadFile read{};      // of traces that the design names; none: such a stream cannot run
+  std::function<bool()> stop{};  // once true, nobody waits for the run: its preparation ends early
 };
 
 class Simulation {
