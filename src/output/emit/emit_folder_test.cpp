@@ -53,10 +53,10 @@ TEST_F(EmitFolderWords, files_have_their_mode_and_empty_folders_are_removed) {
 // 16 MiB of one file and no more.
 TEST_F(EmitFolderWords, oversized_files_are_not_read) {
   dir.write("out/most", "");
-  fs::resize_file(at("most"), kFileBytesMax);
-  EXPECT_EQ(folder->read("most").value()->text.size(), kFileBytesMax);
-  fs::resize_file(at("most"), kFileBytesMax + 1);
-  EXPECT_EQ(codes_in(said(folder->read("most"))), "emit.file");
+  fs::resize_file(at("most"), kEmittedBytesMax);
+  EXPECT_EQ(folder->read("most").value()->text.size(), kEmittedBytesMax);
+  fs::resize_file(at("most"), kEmittedBytesMax + 1);
+  EXPECT_EQ(folder->read("most").error().front().code, "emit.file");
 }
 
 TEST(EmitFolder, leftovers_of_a_killed_run_are_overwritten) {

@@ -217,19 +217,19 @@ TEST(Hosts, hosts_are_listed_by_leaf) {
       "  - { name: n, node: dgx-h100, count: 14 }\n  - { name: m, node: dgx-h100, count: 3 }\n"));
   const Hosts hosts = hosts_of(*r->review, HostsOf::all).value();
   EXPECT_EQ(hostlist(hosts, {}), "");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 1}}), "n-03");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 0}}), "");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 0}, {0, 5, 1}}), "n-05");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 1}, {0, 5, 1}}), "n-[03,05]");
-  EXPECT_EQ(hostlist(hosts, {{0, 3, 2}, {1, 1, 1}, {1, 3, 1}, {0, 9, 5}}),
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 1}}), "n-03");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 0}}), "");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 0}, {HostFleetIndex(0), 5, 1}}), "n-05");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 1}, {HostFleetIndex(0), 5, 1}}), "n-[03,05]");
+  EXPECT_EQ(hostlist(hosts, {{HostFleetIndex(0), 3, 2}, {HostFleetIndex(1), 1, 1}, {HostFleetIndex(1), 3, 1}, {HostFleetIndex(0), 9, 5}}),
             "n-[03-04],m-[1,3],n-[09-13]");
-  EXPECT_EQ(host_name(hosts.fleets[0], 7), "n-07");
-  EXPECT_EQ(host_name(hosts.fleets[1], 2), "m-2");
-  ASSERT_NE(leaf_of(hosts, 0, 1), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 0, 0), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 0, 15), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 1, 4), nullptr);
-  EXPECT_EQ(leaf_of(hosts, 2, 1), nullptr);
+  EXPECT_EQ(host_name(hosts.fleets[HostFleetIndex(0)], 7), "n-07");
+  EXPECT_EQ(host_name(hosts.fleets[HostFleetIndex(1)], 2), "m-2");
+  ASSERT_NE(leaf_of(hosts, HostFleetIndex(0), 1), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 0), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(0), 15), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(1), 4), nullptr);
+  EXPECT_EQ(leaf_of(hosts, HostFleetIndex(2), 1), nullptr);
 }
 
 TEST(Hosts, host_shapes_of_catalog_nodes) {
@@ -237,7 +237,7 @@ TEST(Hosts, host_shapes_of_catalog_nodes) {
     const auto r = reviewed(
         read_text("orrery: 1\nname: t\nsite: { region: deu }\nfleet: [{ name: n, count: 2, " +
                   node + " }]\n"));
-    const HostShape s = host_shape(hosts_of(*r->review, HostsOf::all)->fleets[0]);
+    const HostShape s = host_shape(hosts_of(*r->review, HostsOf::all)->fleets[HostFleetIndex(0)]);
     return std::to_string(s.sockets) + " x " + std::to_string(s.cores_per_socket) +
            (s.memory ? ", " + std::to_string(std::llround(*s.memory / gib(1))) : "") +
            (s.assumed ? ", assumed" : "");
@@ -257,7 +257,7 @@ TEST(Hosts, host_ranges_may_start_at_zero) {
   EXPECT_EQ(HostFleet{}.digits, 1);
   EXPECT_EQ(HostRange{}.from, 1);
   EXPECT_EQ(HostRange{}.count, 0);
-  EXPECT_EQ(HostRange{}.fleet, 0U);
+  EXPECT_EQ(HostRange{}.fleet, HostFleetIndex(0));
 }
 
 }  // namespace

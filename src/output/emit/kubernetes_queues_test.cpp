@@ -41,9 +41,9 @@ std::string levels_of(const KubePlan& plan) {
 KubePlan pods_by_hand(const ReviewedExample& r) {
   KubePlan plan{.review = *r.review, .source = r.source};
   plan.hosts = hosts_of(*r.review, HostsOf::kubernetes).value();
-  plan.hosts.fleets[0].digits = 3;
-  plan.hosts.tree = {{"domain-whole-1", {}, {{0, 1, 2}}}, {"su-2", {}, {{0, 3, 1}, {1, 1, 3}}},
-                     {"su-3", {}, {{2, 1, 2}}},           {"su-1", {"domain-whole-1"}, {}},
+  plan.hosts.fleets[HostFleetIndex(0)].digits = 3;
+  plan.hosts.tree = {{"domain-whole-1", {}, {{HostFleetIndex(0), 1, 2}}}, {"su-2", {}, {{HostFleetIndex(0), 3, 1}, {HostFleetIndex(1), 1, 3}}},
+                     {"su-3", {}, {{HostFleetIndex(2), 1, 2}}},           {"su-1", {"domain-whole-1"}, {}},
                      {"pod-1", {"su-1", "su-2"}, {}},     {"pod-2", {"su-3"}, {}},
                      {"core", {"pod-1", "pod-2"}, {}}};
   plan.fleets.resize(4);

@@ -251,9 +251,9 @@ TEST(Slurm, a_broken_tree_is_refused) {
     const Diagnostics faults = check_tree(hosts);
     return faults.empty() ? "" : faults.front().code;
   };
-  EXPECT_EQ(refusal([](Hosts& h) { h.tree[1].hosts.push_back({0, 1, 1}); }), "emit.tree");
+  EXPECT_EQ(refusal([](Hosts& h) { h.tree[1].hosts.push_back({HostFleetIndex(0), 1, 1}); }), "emit.tree");
   EXPECT_EQ(refusal([](Hosts& h) { h.tree[1].hosts.front().count -= 1; }), "emit.tree");
-  EXPECT_EQ(refusal([](Hosts& h) { h.tree[0].hosts.push_back({0, 99, 1}); }), "emit.tree");
+  EXPECT_EQ(refusal([](Hosts& h) { h.tree[0].hosts.push_back({HostFleetIndex(0), 99, 1}); }), "emit.tree");
   EXPECT_EQ(refusal([](Hosts& h) { h.tree.back().switches.pop_back(); }), "emit.tree");
 }
 
@@ -283,8 +283,8 @@ TEST(Slurm, hostlists_fold_ranges) {
   const auto r = reviewed(read_template("superpod-h100"));
   const auto hosts = hosts_of(*r->review, HostsOf::all);
   ASSERT_TRUE(hosts.has_value());
-  EXPECT_EQ(hostlist(*hosts, {{0, 1, 3}, {0, 9, 1}}), "train-[001-003,009]");
-  EXPECT_EQ(hostlist(*hosts, {{0, 9, 1}}), "train-009");
+  EXPECT_EQ(hostlist(*hosts, {{HostFleetIndex(0), 1, 3}, {HostFleetIndex(0), 9, 1}}), "train-[001-003,009]");
+  EXPECT_EQ(hostlist(*hosts, {{HostFleetIndex(0), 9, 1}}), "train-009");
 }
 
 }  // namespace

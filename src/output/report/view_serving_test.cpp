@@ -148,6 +148,15 @@ TEST(ViewServing, a_service_breaks_at_the_first_missed_objective) {
   EXPECT_NE(one["figures"], two["figures"]);
 }
 
+TEST(ViewServing, a_view_whose_client_has_left_ends_without_an_answer) {
+  int asked = 0;
+  const auto view =
+      serving_view_json(*shared_levels().review, "chat", [&asked] { return ++asked > 100; });
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().front().code, "serving.too-large");
+  EXPECT_LT(asked, 200) << "it stops soon after it was told to";
+}
+
 TEST(ViewServing, choices_meet_model_and_objectives) {
   const LevelsCase& c = shared_levels();
   const jobs::ServingQuery& own = c.plan.ask.query;

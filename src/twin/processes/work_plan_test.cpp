@@ -222,10 +222,10 @@ TEST(WorkPlan, unknown_memory_does_not_limit_tasks) {
   d.workloads.front().terms = {};
   d.workloads.front().terms.name = "work";
   machine::Machine m = jobs::build_machine(std::move(d), machine::known());
-  m.fleets[0].node.cores = 16;
-  m.fleets[0].node.memory = gigabytes(64);
+  m.fleets[design::FleetIndex(0)].node.cores = 16;
+  m.fleets[design::FleetIndex(0)].node.memory = gigabytes(64);
   EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 7);
-  m.fleets[0].node.memory.reset();
+  m.fleets[design::FleetIndex(0)].node.memory.reset();
   EXPECT_EQ(batch_plan(m, m.design().workloads.front()).job.elements, 4);
 }
 

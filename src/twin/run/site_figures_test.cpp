@@ -74,7 +74,7 @@ TEST(SiteFigures, carbon_of_an_idle_site_is_the_mean_over_hours) {
   const Simulated s(sunny_design({}), {.horizon = days(2) + hours(6.5)});
   const run::Run run = s.simulation.run_of(s.done);
   const Watts idle = s.simulation.scenario().fleets[0].host_power.idle * 8;
-  const Watts all = idle + machine::load_of(s.machine, 0).constant;
+  const Watts all = idle + machine::load_of(s.machine, design::SiteIndex(0)).constant;
   ASSERT_EQ(s.done[0].sites[0].it_by_hour.size(), 55U);
   EXPECT_NEAR(s.done[0].sites[0].it_by_hour[54] / (idle * hours(0.5)), 1, 1e-9);
   // Two whole days, and the six and a half hours of a third before the sun rises.
@@ -173,7 +173,7 @@ struct ToldHours {
     o.it_by_hour = {Joules(1e9), Joules(3e9), Joules(0.5e9)};
     o.it_energy = Joules(4.5e9);
     o.it_highest = Watts(1e6);
-    constant = machine::load_of(t.machine, 0).constant.base();
+    constant = machine::load_of(t.machine, design::SiteIndex(0)).constant.base();
     run.simulated = hours(2.5);
     run.replications = 1;
     run.series.bin = seconds(2700);
@@ -264,7 +264,7 @@ TEST(SiteFigures, outages_and_cooling_faults_are_told_if_they_can_happen) {
     return t;
   };
   const auto value = [](const HandMadeRun& t, const char* id) {
-    return t.value(Layer::facility, t.machine.sites[0].site->name, id);
+    return t.value(Layer::facility, t.machine.sites[design::SiteIndex(0)].site->name, id);
   };
   const auto power = story_of([](design::Site& s) { s.outage_mtbf = days(30); });
   EXPECT_EQ(value(*power, "outages"), 3);
@@ -290,9 +290,9 @@ TEST(SiteFigures, an_overloaded_feed_names_the_cap_that_cures_it) {
   t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
   t.first().sites[0].it_highest = Watts(1.3e6);
   t.tell_all();
-  const std::string name = t.machine.sites[0].site->name;
+  const std::string name = t.machine.sites[design::SiteIndex(0)].site->name;
   const double pue = t.value(Layer::facility, name, "pue");
-  const double constant = machine::load_of(t.machine, 0).constant.base();
+  const double constant = machine::load_of(t.machine, design::SiteIndex(0)).constant.base();
   const Watts highest((1.3e6 + constant) * pue);
   const auto limit_with = [&](Watts power) {
     design::Design d = world::sample_design();
@@ -326,7 +326,7 @@ TEST(SiteFigures, swing_and_burst_figures_have_intervals) {
   t.first().sites[0].it_energy = Watts(0.9e6) * hours(1);
   t.first().sites[0].it_highest = Watts(1.3e6);
   t.tell_all();
-  const std::string name = t.machine.sites[0].site->name;
+  const std::string name = t.machine.sites[design::SiteIndex(0)].site->name;
   const std::string label = t.scenario.trains[0].label;
   for (const std::string id : {"line_hz_", "line_amplitude_"}) {
     const figures::Figure* f = t.figure(Layer::facility, name, id + label);
@@ -348,9 +348,9 @@ TEST(SiteFigures, figures_of_a_site_by_hand) {
   m.done[0].sites[0].it_energy = Watts(1e6) * hours(1);
   m.done[0].sites[0].it_highest = Watts(2e6);
   m.tell_all();
-  const machine::Site& site = m.machine.sites[0];
+  const machine::Site& site = m.machine.sites[design::SiteIndex(0)];
   const std::string name = site.site->name;
-  const double constant = machine::load_of(m.machine, 0).constant.base();
+  const double constant = machine::load_of(m.machine, design::SiteIndex(0)).constant.base();
   const auto value = [&](const char* id) { return m.value(Layer::facility, name, id); };
   EXPECT_NEAR(value("it_mean"), 1e6 + constant, 1e-3);
   EXPECT_NEAR(value("it_highest"), 2e6 + constant, 1e-3);

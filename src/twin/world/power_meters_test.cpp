@@ -51,7 +51,7 @@ TEST(PowerMeters, idle_draw_is_not_available_to_jobs) {
   StandingWorld s(d);
   ASSERT_NE(s.world->meters().room(0), nullptr);
   const facility::PowerRoom& room = *s.world->meters().room(0);
-  const machine::SiteLoad load = machine::load_of(s.machine, 0);
+  const machine::SiteLoad load = machine::load_of(s.machine, design::SiteIndex(0));
   EXPECT_EQ(room.feed, kilowatts(400));
   EXPECT_NEAR(room.always.base(), load.constant.base() + 12 * 2000, 1e-6);
   const auto power =
