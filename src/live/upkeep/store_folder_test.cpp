@@ -314,18 +314,18 @@ TEST_F(StoreFolderTest, a_failed_write_is_reported_with_the_error_of_the_system)
     return opened.error().front().what;
   };
   std::filesystem::create_directories(folder + "/a/store.begun.new");
-  EXPECT_THAT(refusal("/a", "/a"), HasSubstr("Is a directory"));
+  EXPECT_THAT(refusal("/a", "/a"), HasSubstr("File exists"));
   // A first run that died after its drives were made.
   std::filesystem::create_directories(folder + "/b/store.new");
   mark(folder + "/b/hot", {"id-0", "hot-0"});
   ASSERT_TRUE(drives::write_durably(folder + "/b/store.begun", store_text("id-0", tiers, "")));
-  EXPECT_THAT(refusal("/b", "/b"), HasSubstr("Is a directory"));
+  EXPECT_THAT(refusal("/b", "/b"), HasSubstr("File exists"));
   mark(folder + "/c/hot", {"id", "hot-0"});
   ASSERT_TRUE(drives::write_durably(folder + "/c/store",
                                     "orrery-store 3\nid id\ntier hot 1+0\ndrive hot-0 hot\n"));
   std::filesystem::create_directories(folder + "/c/store.new");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/c/metadata"));
-  EXPECT_THAT(refusal("/c", "/c/store"), HasSubstr("Is a directory"));
+  EXPECT_THAT(refusal("/c", "/c/store"), HasSubstr("File exists"));
 }
 
 }  // namespace
