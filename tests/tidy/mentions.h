@@ -1,7 +1,8 @@
 // Headers that comments and pages name: each must be there, or the reader looks for nothing.
 //
-// A mention is a file name with as much of its path as helps, `cluster/queue.h`. A header of another
-// project stands in angle brackets, `<sysexits.h>`. CHANGELOG.md tells of the past and is not read.
+// A mention is a file name with as much of its path as helps, `cluster/queue.h`. A header of
+// another project stands in angle brackets, `<sysexits.h>`. CHANGELOG.md tells of the past and is
+// not read.
 #pragma once
 
 #include <set>

@@ -22,10 +22,6 @@ std::string room_below_src(std::string_view path) {
   return std::string(parts[1]);
 }
 
-std::string room_of(std::string_view path) {
-  return path.starts_with("src/") ? room_below_src(path.substr(4)) : std::string();
-}
-
 // Code that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
 bool is_pure(const std::string& path) {
   const std::vector<std::string> kPure = {"src/core/",          "src/layers/", "src/model/",
@@ -35,7 +31,6 @@ bool is_pure(const std::string& path) {
 }
 
 bool is_header(const Source& s) { return s.path.ends_with(".h"); }
-bool is_test(const Source& s) { return s.path.ends_with("_test.cpp"); }
 
 // The identifier that the text ends in; empty where it ends in something else.
 std::string_view word_ending(std::string_view text) {
@@ -173,49 +168,11 @@ const std::vector<Ban>& bans() {
   return kBans;
 }
 
-struct HeavyHeader {
-  std::string prefix;
-  std::set<std::string> homes;  // rooms (in .cpp only) or single files that may include it
-};
-
-const std::vector<HeavyHeader>& heavy_headers() {
-  static const std::vector<HeavyHeader> kHeavy = {
-      {"yaml-cpp/", {"design_text"}},
-      {"nlohmann/", {"catalog", "server", "score", "agent", "s3server", "drives"}},
-      {"boost/", {"net", "src/live/net/transport.h"}},
-      {"CLI/", {"src/app/cli/arguments.cpp", "src/app/cli/command_line.cpp"}},
-      {"sqlite3", {"src/app/server/job_store.cpp"}},
-      {"curl/", {"src/live/net/client.cpp"}},
-      {"openssl/", {"src/live/s3/hash.cpp", "src/live/s3/cipher.cpp"}},
-      {"pugixml", {"src/live/s3/xml.cpp"}},
-      {"sys/socket",
-       {"net", "src/live/net/test_socket.h", "src/live/rows/simulated_postgres_fixture.h"}},
-      {"netinet/", {"net", "src/live/net/test_socket.h"}},
-      {"arpa/", {"net"}},
-      {"netdb", {"net"}},
-      {"sys/un", {"net", "src/live/rows/simulated_postgres_fixture.h"}},
-      {"jpeglib", {"src/live/agent/jpeg_decode.cpp"}},
-      {"liburing", {"src/live/agent/io_ring.cpp"}},
-      {"rocksdb/", {"src/live/rows/rocks_metadata.cpp"}},
-      {"libpq-fe.h", {"src/live/rows/postgres_connections.h"}},
-      {"rados/", {"src/live/drives/ceph_pool.cpp", "tests/simulated_librados.cpp"}},
-      {"isa-l", {"src/live/drives/erasure.cpp", "src/live/s3/checksum.cpp"}}};
-  return kHeavy;
-}
-
-bool is_of_sockets(const HeavyHeader& heavy) {
-  static const std::set<std::string> kSockets = {"boost/", "curl/", "sys/socket", "netinet/",
-                                                 "arpa/",  "netdb", "sys/un"};
-  return kSockets.contains(heavy.prefix);
-}
-
-bool includes_heavy(const Source& source) {
-  return std::ranges::any_of(heavy_headers(), [&source](const HeavyHeader& heavy) {
-    return source.text.find("#include <" + heavy.prefix) != std::string::npos;
-  });
-}
-
 }  // namespace
+
+std::string room_of(std::string_view path) {
+  return path.starts_with("src/") ? room_below_src(path.substr(4)) : std::string();
+}
 
 std::string to_text(const Complaints& complaints) {
   std::string out;
@@ -394,22 +351,6 @@ Complaints check_function_size(const Source& source) {
     }
     if (head == " ") head.clear();
   }
-  return complaints;
-}
-
-Complaints check_heavy_headers(const Source& source) {
-  Complaints complaints;
-  each_line(source.text, [&](int number, const std::string& line) {
-    for (const HeavyHeader& heavy : heavy_headers()) {
-      // Nothing includes a test, so what it costs is its own; but it speaks through net/ too.
-      if (is_test(source) && !is_of_sockets(heavy)) continue;
-      if (!line.starts_with("#include <" + heavy.prefix)) continue;
-      const bool in_room = heavy.homes.contains(room_of(source.path)) && !is_header(source);
-      if (in_room || heavy.homes.contains(source.path)) continue;
-      complaints.push_back(
-          {source.path, number, heavy.prefix + " is a heavy header and not at home here"});
-    }
-  });
   return complaints;
 }
 

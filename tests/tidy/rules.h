@@ -31,12 +31,15 @@ using RoomTable = std::map<std::string, std::set<std::string>>;
 
 // The table of rooms in ARCHITECTURE.md: the build must say the same.
 RoomTable rooms_of_page(std::string_view page);
-// The orrery_room(...) calls of src/CMakeLists.txt, with its set() and foreach() expanded: the rooms
-// after the keyword `list`, ROOMS or TEST_ROOMS.
+// The orrery_room(...) calls of src/CMakeLists.txt, with its set() and foreach() expanded: the
+// rooms after the keyword `list`, ROOMS or TEST_ROOMS.
 RoomTable rooms_of_build(std::string_view cmake_text, std::string_view list = "ROOMS");
 
 // Comments, string and character literals replaced by blanks, lines kept.
 std::string blanked(std::string_view code);
+
+// The room of a path below src/, "" outside the rooms.
+std::string room_of(std::string_view path);
 
 // A source of the program or its speed figures: no test, fixture or test_*.h.
 bool is_product(std::string_view path);
@@ -49,7 +52,10 @@ Complaints check_room_order(const Source& source, const RoomTable& rooms,
 Complaints check_room_namespace(const Source& source, const RoomTable& rooms);
 Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
+// Headers that cost much to compile, or that speak to the outside, stay in the rooms that need
+// them.
 Complaints check_heavy_headers(const Source& source);
+bool includes_heavy(const Source& source);
 Complaints check_pure_room(const Source& source);
 // exp, log, pow and their kin are called through base/math.h alone, by the product and its figures.
 Complaints check_libm(const Source& source);

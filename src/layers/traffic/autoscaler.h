@@ -5,7 +5,8 @@
 // without it fewer replicas hold requests longer, and more are wanted again). More are wanted at
 // once; fewer only when no look of the last `hold` wanted more (Kubernetes' HorizontalPodAutoscaler
 // with a stabilisation window). A policy: it knows no clock and no replica, so that a fleet of
-// simulated engines (fleet.h) and a service in a run (twin/service_process.h) are driven alike.
+// simulated engines (fleet.h) and a service in a run (processes/service_process.h) are driven
+// alike.
 // Looks come in order of time, one every `period`.
 #pragma once
 

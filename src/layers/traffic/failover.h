@@ -10,9 +10,9 @@
 // What finds no room is turned away where the region is down, so that whoever took the rest keeps
 // its own promise; where it is up it stays at home and waits. Between its loss and `after` a region
 // that is down loses all that comes. It has its users back as it has replicas to carry them.
-// A policy: it knows no clock and no replica, so that a run (twin/service_regions.h) and a live
-// front are driven alike. Looks come in order of time, whenever a load or a capacity has changed
-// and at next_look().
+// A policy: it knows no clock and no replica, so that a run (processes/service_regions.h) and a
+// live front are driven alike. Looks come in order of time, whenever a load or a capacity has
+// changed and at next_look().
 #pragma once
 
 #include <cstddef>

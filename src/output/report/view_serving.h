@@ -2,8 +2,8 @@
 // the objectives break, a replica lost at the peak, other ways to serve the same traffic, and the
 // iterations of one replica in its busiest hour.
 //
-// Levels are windows of requests simulated one by one (twin/service_windows.h); ways to serve it
-// are closed forms (jobs/serving_choices.h), so that they may differ from the levels by the
+// Levels are windows of requests simulated one by one (processes/service_windows.h); ways to serve
+// it are closed forms (jobs/serving_choices.h), so that they may differ from the levels by the
 // error of both; iterations are of one replica that does both prefill and decode, also where the
 // design has them apart. `breaks_at` is read on a straight line between the last level that meets
 // every objective and the first that does not.

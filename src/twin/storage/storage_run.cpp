@@ -396,13 +396,6 @@ class Day {
 
 }  // namespace
 
-int tier_number(const machine::Machine& machine, const machine::Tier* tier) {
-  const auto found =
-      std::ranges::find_if(machine.tiers, [&](const machine::Tier& t) { return &t == tier; });
-  if (found == machine.tiers.end()) return Spot::kNone;
-  return static_cast<int>(std::ranges::distance(machine.tiers.begin(), found));
-}
-
 StorageRun run_storage(const StorageWork& work, const StorageOptions& options) {
   const auto is_large = [](const jobs::TrainJob& j) { return j.hosts > kStorageHostsMost; };
   if (std::ranges::any_of(work.trains, is_large)) {

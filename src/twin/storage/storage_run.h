@@ -84,9 +84,6 @@ struct StorageOptions {
   std::uint64_t seed = 1;
 };
 
-// The tier's place among the machine's; Spot::kNone if it is none of them.
-int tier_number(const machine::Machine& machine, const machine::Tier* tier);
-
 StorageRun run_storage(const StorageWork& work, const StorageOptions& options);
 // The stalls, drains and slower steps found, into the runs' costs.
 void lay_over(std::span<jobs::TrainJob> trains, const StorageRun& storage);
