@@ -6,7 +6,7 @@
 #include "app/cli/session.h"
 #include "app/cli/simulate_run.h"
 #include "app/cli/verb.h"
-#include "model/jobs/build_machine.h"
+#include "model/jobs/resolve_jobs.h"
 #include "output/report/diff_report.h"
 #include "output/report/run_diff.h"
 
@@ -42,8 +42,8 @@ ExitCode diff_runs(const design::Design& before, const design::Design& after,
                    const machine::Models& models, const DiffOptions& o, Terminal& terminal) {
   auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
-  const machine::Machine was = jobs::build_machine(before, models);
-  const machine::Machine is = jobs::build_machine(after, models);
+  const jobs::LoadedMachine was = jobs::load_machine(before, models);
+  const jobs::LoadedMachine is = jobs::load_machine(after, models);
   options->read = files_beside(o.before, terminal);
   const auto first = simulate_design(was, *options, o.jobs, terminal);
   options->read = files_beside(o.after, terminal);

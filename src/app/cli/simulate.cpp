@@ -11,7 +11,7 @@
 #include "app/cli/session.h"
 #include "app/cli/simulate_run.h"
 #include "app/cli/verb.h"
-#include "model/jobs/build_machine.h"
+#include "model/jobs/resolve_jobs.h"
 #include "output/report/run_report.h"
 #include "plan/verdict/verdict.h"
 
@@ -87,12 +87,12 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   auto design = load_design(o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, o.calibrations, terminal);
-  const machine::Machine machine = jobs::build_machine(*std::move(design), *models);
-  const std::optional<run::Run> run = simulate_design(machine, *options, o.jobs, terminal);
+  const jobs::LoadedMachine loaded = jobs::load_machine(*std::move(design), *models);
+  const std::optional<run::Run> run = simulate_design(loaded, *options, o.jobs, terminal);
   if (!run) return ExitCode::interrupted;
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
   const verdict::Verdict review =
-      verdict::verdict_of(machine.design(), *models, {.spends = false, .insist = false});
+      verdict::verdict_of(review::run_stages(loaded), {.spends = false, .insist = false});
   terminal.out << rendered(*run, review, o.format);
   if (!run->is_whole) return ExitCode::interrupted;
   return run->passes() ? ExitCode::good : ExitCode::fails_rule;

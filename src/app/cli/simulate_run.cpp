@@ -88,20 +88,20 @@ Result<run::RunOptions> run_options(const std::string& span, std::int64_t replic
       .horizon = *horizon, .seed = seed, .replications = static_cast<int>(replications)};
 }
 
-std::optional<run::Run> simulate_design(const machine::Machine& machine,
-                                        const run::RunOptions& options, int jobs,
+std::optional<run::Run> simulate_design(const jobs::LoadedMachine& loaded,
+                                        const run::RunOptions& options, int threads,
                                         Terminal& terminal) {
   if (terminal.interrupted()) return std::nullopt;
-  say_if_large(machine, options, terminal);
+  say_if_large(*loaded.machine, options, terminal);
   run::RunOptions stoppable = options;
   stoppable.stop = terminal.interrupted;
-  const run::Simulation simulation(machine, stoppable);
+  const run::Simulation simulation(*loaded.machine, *loaded.jobs, stoppable);
   Progress progress(terminal, static_cast<std::int64_t>(options.replications) * world::kParts);
   const auto part = [&] {
     progress.step();
     return !terminal.interrupted();
   };
-  const auto done = server::replicate_all(simulation, {.threads = jobs, .part = part, .whole = {}});
+  const auto done = server::replicate_all(simulation, {.threads = threads, .part = part, .whole = {}});
   if (done.empty()) return std::nullopt;
   return simulation.run_of(done);
 }

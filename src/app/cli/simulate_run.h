@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/cli/terminal.h"
-#include "model/machine/machine.h"
+#include "model/jobs/resolve_jobs.h"
 #include "twin/run/simulation.h"
 
 namespace orrery::cli {
@@ -15,8 +15,8 @@ Result<run::RunOptions> run_options(const std::string& horizon, std::int64_t rep
                                     std::uint64_t seed);
 
 // All replications, or those that were done when the person pressed Ctrl-C; none where none was.
-std::optional<run::Run> simulate_design(const machine::Machine& machine,
-                                        const run::RunOptions& options, int jobs,
+std::optional<run::Run> simulate_design(const jobs::LoadedMachine& loaded,
+                                        const run::RunOptions& options, int threads,
                                         Terminal& terminal);
 
 }  // namespace orrery::cli

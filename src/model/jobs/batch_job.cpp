@@ -44,11 +44,9 @@ Seconds BatchJob::element(double at_once) const {
 
 BatchJob batch_job(const machine::Machine& m, const design::Workload& w) {
   const auto& batch = std::get<design::Batch>(w.task);
-  BatchJob job{.workload = &w,
-               .batch = &batch,
-               .label = label_of(m.design(), w),
-               .path = machine::path_of(w),
-               .fleet = fleet_of(m.fleets, w)};
+  BatchJob job;
+  static_cast<JobHead&>(job) = job_head(m, w);
+  job.batch = &batch;
   job.on_cores = batch.core_hours.has_value();
   job.tier = batch.dataset.tier.empty() ? nullptr : find_tier(m.tiers, batch.dataset.tier);
   if (batch.repeat) job.bound = batch.repeat->window.value_or(batch.repeat->every);

@@ -11,18 +11,13 @@
 #include <string>
 
 #include "model/jobs/batch_work.h"
+#include "model/jobs/job_head.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
 
-struct BatchJob {
-  const design::Workload* workload = nullptr;
+struct BatchJob : JobHead {
   const design::Batch* batch = nullptr;
-  std::string label;
-  std::string path;
-  const machine::Fleet* fleet = nullptr;
-  std::string infeasible;
-
   bool on_cores = false;
   BatchWork work;  // on accelerators
   int tasks = 1;
@@ -35,7 +30,6 @@ struct BatchJob {
   int slots = 1;  // of one element
   Seconds element_compute;
 
-  bool feasible() const { return infeasible.empty(); }
   // How long an element takes while so many run at once.
   Seconds element(double at_once) const;
 };

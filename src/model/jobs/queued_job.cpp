@@ -7,17 +7,13 @@
 namespace orrery::jobs {
 namespace {
 
-QueuedJob head_of(const machine::Machine& m, const design::Workload& w) {
+void fill_head(QueuedJob& job, const machine::Machine& m, const design::Workload& w) {
   const auto& jobs = std::get<design::Jobs>(w.task);
-  return {.workload = &w,
-          .jobs = &jobs,
-          .label = label_of(m.design(), w),
-          .path = machine::path_of(w),
-          .fleet = fleet_of(m.fleets, w),
-          .infeasible = {},
-          .from_trace = !jobs.trace.empty(),
-          .rate = jobs.rate.value_or(PerSecond(0)),
-          .mean_run = jobs.mean_duration.value_or(Seconds(0))};
+  static_cast<JobHead&>(job) = job_head(m, w);
+  job.jobs = &jobs;
+  job.from_trace = !jobs.trace.empty();
+  job.rate = jobs.rate.value_or(PerSecond(0));
+  job.mean_run = jobs.mean_duration.value_or(Seconds(0));
 }
 
 bool has_rate(const QueuedJob& job) {
@@ -89,7 +85,8 @@ void fill_cut(SliceJob& job) {
 }  // namespace
 
 StreamJob stream_job(const machine::Machine& m, const design::Workload& w) {
-  StreamJob job{head_of(m, w), {}, {}};
+  StreamJob job;
+  fill_head(job, m, w);
   fill_sizes(job);
   if (job.fleet == nullptr) {
     job.infeasible = "no fleet to run on";
@@ -100,7 +97,8 @@ StreamJob stream_job(const machine::Machine& m, const design::Workload& w) {
 }
 
 SliceJob slice_job(const machine::Machine& m, const design::Workload& w) {
-  SliceJob job{head_of(m, w), {}, {}, {}, {}};
+  SliceJob job;
+  fill_head(job, m, w);
   if (job.fleet == nullptr || job.fleet->accelerator() == nullptr) {
     job.infeasible = "no fleet with accelerators to run on";
     return job;

@@ -10,25 +10,18 @@
 #include <vector>
 
 #include "layers/cluster/mig.h"
+#include "model/jobs/job_head.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
 
-struct QueuedJob {
-  const design::Workload* workload = nullptr;
+struct QueuedJob : JobHead {
   const design::Jobs* jobs = nullptr;
-  std::string label;
-  std::string path;
-  const machine::Fleet* fleet = nullptr;
-  std::string infeasible;
-
   bool from_trace = false;  // that a run replays
   PerSecond rate;           // of arrivals; 0 of a trace
   Seconds mean_run;         // of one
   double mean_size = 0;     // accelerators of one
   int largest = 0;
-
-  bool feasible() const { return infeasible.empty(); }
 };
 
 struct StreamJob : QueuedJob {

@@ -274,8 +274,9 @@ int ServeJob::widest_split() const {
 std::vector<ServeJob> serve_jobs(const machine::Machine& m, const design::Workload& w) {
   const design::Design& design = m.design();
   const auto& serve = std::get<design::Serve>(w.task);
-  ServeJob whole{.workload = &w, .serve = &serve, .label = label_of(design, w)};
-  whole.path = machine::path_of(w);
+  ServeJob whole;
+  static_cast<JobHead&>(whole) = job_head(m, w);
+  whole.serve = &serve;
   whole.model = serve.model.empty() ? nullptr : find_model(design, m.catalog(), serve.model);
   std::vector<ServeJob> jobs(std::max<std::size_t>(1, serve.zones.size()), whole);
   for (std::size_t z = 0; z < serve.zones.size(); ++z) {
@@ -284,7 +285,6 @@ std::vector<ServeJob> serve_jobs(const machine::Machine& m, const design::Worklo
     jobs[z].fleet = fleet_of_zone(m.fleets, serve.zones[z]);
     jobs[z].share = serve.zones[z].share;
   }
-  if (serve.zones.empty()) jobs.front().fleet = fleet_of(m.fleets, w);
   for (ServeJob& job : jobs) fill(job, m);
   return jobs;
 }

@@ -18,21 +18,17 @@
 #include "layers/traffic/retrieval.h"
 #include "model/jobs/apart_size.h"
 #include "model/jobs/failover_ways.h"
+#include "model/jobs/job_head.h"
 #include "model/jobs/predict_sessions.h"
 #include "model/jobs/request_shape.h"
 #include "model/machine/machine.h"
 
 namespace orrery::jobs {
 
-struct ServeJob {
-  const design::Workload* workload = nullptr;
+struct ServeJob : JobHead {
   const design::Serve* serve = nullptr;
-  std::string label;     // "assistant", or "chatbot in europe" for a zone; unique in the design
-  std::string path;      // of the service in the design
-  std::size_t zone = 0;  // of the service, if it has zones
-  const machine::Fleet* fleet = nullptr;
+  std::size_t zone = 0;                        // of the service, if it has zones
   const catalog::ModelShape* model = nullptr;  // nullptr for a plain network
-  std::string infeasible;                      // why it cannot be served; the rest is empty then
 
   double share = 1;  // of the service's traffic: a zone's part
   PerSecond rate;    // mean arrivals, with those that others escalate
@@ -68,7 +64,6 @@ struct ServeJob {
   Basis basis = Basis::derived;
   std::string reference = "docs/models/serving.md";
 
-  bool feasible() const { return infeasible.empty(); }
   const design::Zone* in_zone() const {
     return serve->zones.empty() ? nullptr : &serve->zones[zone];
   }

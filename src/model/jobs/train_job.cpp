@@ -32,12 +32,18 @@ Contention contention_of(const TrainJob& job, const machine::Machine& m) {
 
 }  // namespace
 
+JobHead job_head(const machine::Machine& m, const design::Workload& workload) {
+  return {.workload = &workload,
+          .label = label_of(m.design(), workload),
+          .path = machine::path_of(workload),
+          .fleet = fleet_of(m.fleets, workload),
+          .infeasible = {}};
+}
+
 TrainJob name_job(const machine::Machine& m, const design::Workload& workload) {
-  TrainJob job{.workload = &workload,
-               .train = &std::get<design::Train>(workload.task),
-               .label = label_of(m.design(), workload)};
-  job.path = machine::path_of(workload);
-  job.fleet = fleet_of(m.fleets, workload);
+  TrainJob job;
+  static_cast<JobHead&>(job) = job_head(m, workload);
+  job.train = &std::get<design::Train>(workload.task);
   const std::string& model = job.train->model;
   job.model = model.empty() ? nullptr : find_model(m.design(), m.catalog(), model);
   job.parameters = job.model            ? workload::count_parameters(*job.model).total

@@ -17,6 +17,7 @@
 #include "layers/storage/checkpoint.h"
 #include "layers/storage/exposure.h"
 #include "layers/storage/loader.h"
+#include "model/jobs/job_head.h"
 #include "model/jobs/step_plan.h"
 #include "model/machine/machine.h"
 
@@ -108,18 +109,13 @@ struct ElasticPlan {
   double lost_with(int hosts_missing) const;
 };
 
-struct TrainJob {
-  const design::Workload* workload = nullptr;
+struct TrainJob : JobHead {
   const design::Train* train = nullptr;
-  std::string label;
-  std::string path;
-  const machine::Fleet* fleet = nullptr;
   const catalog::ModelShape* model = nullptr;  // nullptr for a plain network
   double parameters = 0;
 
   int accelerators = 0;  // that the layout uses
   int hosts = 0;
-  std::string infeasible;  // why no step can be given; the rest is empty then
   StepPlan step;
   std::optional<ElasticPlan> elastic;
 
@@ -130,7 +126,6 @@ struct TrainJob {
   double units = 0;  // tokens or samples of the run
   Seconds raw_time;  // of the run at the step's own speed
 
-  bool feasible() const { return infeasible.empty(); }
   double raw_rate() const { return step.units_per_step / step.step.base(); }  // units a second
 };
 

@@ -45,8 +45,12 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
   }
   std::string why = a.view->infeasible;
   if (why.empty()) {
+    std::vector<jobs::ServeJob> zones;
+    jobs::for_each_job<jobs::ServeJob>(*review.resolved, [&](const jobs::ServeJob& job) {
+      if (job.workload == a.view->workload) zones.push_back(job);
+    });
     for (processes::ServicePlan& p :
-         processes::service_plans(*review.machine, *a.view->workload, false)) {
+         processes::service_plans(std::move(zones), *review.machine, false)) {
       if (p.job.label == a.view->label) a.plan = std::move(p);
     }
     why = a.plan.job.serve == nullptr ? "it has no replicas in time" : a.plan.job.infeasible;

@@ -43,7 +43,8 @@ struct LevelsCase {
 // The service `chat`, its plan and the windows at the loads that are drawn.
 void fill_levels(LevelsCase& c) {
   c.review = std::make_unique<review::Review>(review::run_stages(c.design, machine::known()));
-  auto plans = processes::service_plans(*c.review->machine, c.design.workloads[1], false);
+  const machine::Machine& m = *c.review->machine;
+  auto plans = processes::service_plans(jobs::serve_jobs(m, c.design.workloads[1]), m, false);
   ASSERT_EQ(plans.size(), 1U);
   c.plan = std::move(plans[0]);
   std::vector<double> rates;

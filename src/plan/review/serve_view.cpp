@@ -133,35 +133,21 @@ void fill_latencies(ServeView& v, const machine::Machine& m) {
   v.availability = v.replicas_up = availability_with(v, v.replicas, m);
 }
 
-// The figures of an equal service, on this machine.
-ServeView taken_over(const ServeView& earlier, const machine::Machine& m,
-                     const design::Workload& w) {
-  ServeView view = earlier;
-  static_cast<jobs::ServeJob&>(view) = jobs::taken_over(earlier, m, w);
-  return view;
-}
-
 }  // namespace
 
-std::vector<ServeView> view_serves(const machine::Machine& m,
+std::vector<ServeView> view_serves(const jobs::Jobs& jobs, const machine::Machine& m,
                                    const std::vector<ServeView>* earlier) {
   std::vector<ServeView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    const auto* serve = std::get_if<design::Serve>(&w.task);
-    if (serve == nullptr) continue;
+  jobs::for_each_job<jobs::ServeJob>(jobs, [&](const jobs::ServeJob& job) {
+    ServeView view{job};
     if (earlier != nullptr) {
-      const std::size_t zones = std::max<std::size_t>(1, serve->zones.size());
-      for (std::size_t z = 0; z < zones; ++z) {
-        views.push_back(taken_over((*earlier)[views.size()], m, w));
-      }
-      continue;
-    }
-    for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) {
-      ServeView view{std::move(job)};
+      view = (*earlier)[views.size()];
+      static_cast<jobs::ServeJob&>(view) = job;
+    } else {
       fill_latencies(view, m);
-      views.push_back(std::move(view));
     }
-  }
+    views.push_back(std::move(view));
+  });
   if (earlier == nullptr) view_failovers(views, m);
   return views;
 }

@@ -11,7 +11,7 @@
 
 #include "model/design/design.h"
 #include "model/jobs/serve_adapters.h"
-#include "model/jobs/serve_job.h"
+#include "model/jobs/resolve_jobs.h"
 #include "model/machine/machine.h"
 #include "plan/review/failover_view.h"
 
@@ -42,8 +42,9 @@ struct ServeView : jobs::ServeJob {
   const char* devices_word() const { return fleet->host ? "hosts" : "accelerators"; }
 };
 
-// `earlier` are the views of a design whose services are the same.
-std::vector<ServeView> view_serves(const machine::Machine& machine,
+// One view per service, or zone of it, in order. `earlier` are the views of a design whose services
+// are the same.
+std::vector<ServeView> view_serves(const jobs::Jobs& jobs, const machine::Machine& machine,
                                    const std::vector<ServeView>* earlier = nullptr);
 // The same replicas with so many requests more at the peak.
 ServeView with_guests(ServeView view, PerSecond guests, const machine::Machine& machine);

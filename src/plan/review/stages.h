@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/jobs/resolve_jobs.h"
 #include "model/machine/machine.h"
 #include "plan/review/cost_view.h"
 #include "plan/review/pipeline_view.h"
@@ -26,6 +27,7 @@ namespace orrery::review {
 
 struct Review {
   std::shared_ptr<const machine::Machine> machine;
+  std::shared_ptr<const jobs::Jobs> resolved;  // the workloads, as the views below found them
   std::vector<TrainView> trains;
   IndexedVector<design::TierIndex, Bytes> used;  // by data sets and kept checkpoints
   std::vector<ServeView> serves;
@@ -54,5 +56,7 @@ struct Review {
 // differs in nothing a training step, a service or the build depends on.
 Review run_stages(design::Design design, const machine::Models& models,
                   const Review* same_steps = nullptr);
+// The same of a machine whose jobs are resolved.
+Review run_stages(jobs::LoadedMachine loaded, const Review* same_steps = nullptr);
 
 }  // namespace orrery::review

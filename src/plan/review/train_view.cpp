@@ -58,15 +58,7 @@ facility::PhaseShares phases_of(const TrainView& view) {
   return p;
 }
 
-void copy_step(const TrainView& from, TrainView& to) {
-  to.step = from.step;
-  to.infeasible = from.infeasible;
-  to.accelerators = from.accelerators;
-  to.hosts = from.hosts;
-}
-
-void join(TrainView& view, const machine::Machine& m, const machine::Ledger& ledger) {
-  fill_costs(view, m, &ledger);
+void join(TrainView& view) {
   const double fed = view.feed.known ? view.feed.loader.utilisation : 1;
   view.contention = contention_loss(view);
   const failure::EffectiveTimeInput times = times_of(view);
@@ -91,22 +83,13 @@ void join(TrainView& view, const machine::Machine& m, const machine::Ledger& led
 
 }  // namespace
 
-std::vector<TrainView> view_trains(const machine::Machine& m, const machine::Ledger& ledger,
-                                   const std::vector<TrainView>* earlier) {
+std::vector<TrainView> view_trains(const jobs::Jobs& jobs) {
   std::vector<TrainView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    if (!std::holds_alternative<design::Train>(w.task)) continue;
-    TrainView view{jobs::name_job(m, w)};
-    if (!view.feasible()) {
-      // Nowhere to run: the reason is said.
-    } else if (earlier != nullptr) {
-      copy_step((*earlier)[views.size()], view);
-    } else {
-      fill_step(view, m);
-    }
-    if (view.feasible()) join(view, m, ledger);
+  jobs::for_each_job<jobs::TrainJob>(jobs, [&](const jobs::TrainJob& job) {
+    TrainView view{job};
+    if (view.feasible()) join(view);
     views.push_back(std::move(view));
-  }
+  });
   return views;
 }
 

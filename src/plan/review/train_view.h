@@ -10,7 +10,7 @@
 
 #include "layers/facility/node_power.h"
 #include "layers/failure/effective_time.h"
-#include "model/jobs/train_job.h"
+#include "model/jobs/resolve_jobs.h"
 
 namespace orrery::review {
 
@@ -26,9 +26,7 @@ struct TrainView : jobs::TrainJob {
   facility::PhaseShares phases;  // of the wall time
 };
 
-// `ledger` has what is given by number and the services, which no spare of a run can be; `earlier`
-// are the views of a design whose steps are the same, so that they need not be searched again.
-std::vector<TrainView> view_trains(const machine::Machine& machine, const machine::Ledger& ledger,
-                                   const std::vector<TrainView>* earlier = nullptr);
+// One view per training run, in order.
+std::vector<TrainView> view_trains(const jobs::Jobs& jobs);
 
 }  // namespace orrery::review

@@ -125,25 +125,25 @@ BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger, j
 
 }  // namespace
 
-std::vector<JobsView> view_jobs(const machine::Machine& m, const machine::Ledger& ledger) {
+std::vector<JobsView> view_jobs(const jobs::Jobs& jobs, const machine::Machine& m,
+                                const machine::Ledger& ledger) {
   std::vector<JobsView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    const auto* of_users = std::get_if<design::Jobs>(&w.task);
-    if (of_users == nullptr) continue;
-    const bool sliced = !of_users->mig.empty();
-    views.push_back(sliced ? jobs_view(m, ledger, jobs::slice_job(m, w))
-                           : jobs_view(m, ledger, jobs::stream_job(m, w)));
+  for (const jobs::Job& job : jobs) {
+    if (const auto* stream = std::get_if<jobs::StreamJob>(&job)) {
+      views.push_back(jobs_view(m, ledger, *stream));
+    } else if (const auto* slices = std::get_if<jobs::SliceJob>(&job)) {
+      views.push_back(jobs_view(m, ledger, *slices));
+    }
   }
   return views;
 }
 
-std::vector<BatchView> view_batches(const machine::Machine& m, const machine::Ledger& ledger) {
+std::vector<BatchView> view_batches(const jobs::Jobs& jobs, const machine::Machine& m,
+                                    const machine::Ledger& ledger) {
   std::vector<BatchView> views;
-  for (const design::Workload& w : m.design().workloads) {
-    if (std::holds_alternative<design::Batch>(w.task)) {
-      views.push_back(batch_view(m, ledger, jobs::batch_job(m, w)));
-    }
-  }
+  jobs::for_each_job<jobs::BatchJob>(jobs, [&](const jobs::BatchJob& job) {
+    views.push_back(batch_view(m, ledger, job));
+  });
   return views;
 }
 

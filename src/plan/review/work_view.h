@@ -10,8 +10,7 @@
 #include "layers/cluster/mig.h"
 #include "layers/cluster/queue_wait.h"
 #include "model/design/design.h"
-#include "model/jobs/batch_job.h"
-#include "model/jobs/queued_job.h"
+#include "model/jobs/resolve_jobs.h"
 #include "model/machine/machine.h"
 
 namespace orrery::review {
@@ -47,8 +46,10 @@ struct MigView {
 };
 
 // On the nodes that the ledger leaves them, where the design gives no number.
-std::vector<JobsView> view_jobs(const machine::Machine& machine, const machine::Ledger& ledger);
-std::vector<BatchView> view_batches(const machine::Machine& machine, const machine::Ledger& ledger);
+std::vector<JobsView> view_jobs(const jobs::Jobs& jobs, const machine::Machine& machine,
+                                const machine::Ledger& ledger);
+std::vector<BatchView> view_batches(const jobs::Jobs& jobs, const machine::Machine& machine,
+                                    const machine::Ledger& ledger);
 std::vector<MigView> view_mig(const machine::Machine& machine);
 
 }  // namespace orrery::review

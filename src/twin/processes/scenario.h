@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model/jobs/train_job.h"
+#include "model/jobs/resolve_jobs.h"
 #include "twin/processes/service_plan.h"
 #include "twin/processes/work_plan.h"
 #include "twin/storage/storage_run.h"
@@ -23,8 +23,12 @@ struct Scenario : world::WorldSpec {
   twin_storage::StorageWork storage_work() const { return {machine, trains, horizon}; }
 };
 
-// `machine` outlives it. `read` returns the text of a trace that the design names. Once `stop`
-// returns true it ends early, and the result must not be used.
+// Returns the scenario of a machine and the jobs on it; `machine` outlives it. `read` returns the
+// text of a trace that the design names. Once `stop` returns true it ends early, and the result must
+// not be used.
+Scenario scenario_of(const machine::Machine& machine, const jobs::Jobs& jobs, Seconds horizon,
+                     const catalog::ReadFile& read = {}, const std::function<bool()>& stop = {});
+// The same for a caller that has no jobs yet: resolves them first.
 Scenario scenario_of(const machine::Machine& machine, Seconds horizon,
                      const catalog::ReadFile& read = {}, const std::function<bool()>& stop = {});
 

@@ -122,13 +122,12 @@ int ServicePlan::called_at(std::size_t hour) const {
   return jobs::replicas_called({.min = least, .max = replicas}, job.day[hour], job.target->base());
 }
 
-std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w,
+std::vector<ServicePlan> service_plans(std::vector<jobs::ServeJob> jobs, const machine::Machine& m,
                                        bool windows, const std::function<bool()>& stop) {
   std::vector<ServicePlan> plans;
-  for (jobs::ServeJob& job : jobs::serve_jobs(m, w)) plans.push_back(plan_of(std::move(job)));
+  for (jobs::ServeJob& job : jobs) plans.push_back(plan_of(std::move(job)));
   for (ServicePlan& p : plans) p.ask.stop = stop;
-  const bool in_zones = !std::get<design::Serve>(w.task).zones.empty();
-  if (in_zones) plan_failovers(plans);
+  if (plans.front().job.in_zone() != nullptr) plan_failovers(plans);
   if (!windows) return plans;
   for (ServicePlan& p : plans) p.simulate(m.models());
   simulate_failovers(m, plans);

@@ -49,10 +49,11 @@ struct ServicePlan {
   int called_at(std::size_t hour) const;
 };
 
-// One a zone. Without `windows` no request is simulated: a caller asks for those it wants. Once
-// `stop` says so the windows end early, and are not to be used.
-std::vector<ServicePlan> service_plans(const machine::Machine& machine,
-                                       const design::Workload& workload, bool windows = true,
+// Returns the plans of one service's jobs: one, or one per zone. Without `windows` no request is
+// simulated: a caller asks for those it wants. Once `stop` returns true the windows end early and
+// must not be used.
+std::vector<ServicePlan> service_plans(std::vector<jobs::ServeJob> jobs,
+                                       const machine::Machine& machine, bool windows = true,
                                        const std::function<bool()>& stop = {});
 
 }  // namespace orrery::processes

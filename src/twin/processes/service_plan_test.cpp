@@ -31,7 +31,7 @@ struct PlainService {
     d.workloads.front().task = serve;
     d.workloads.front().terms = {.name = "net"};
     m = jobs::build_machine(std::move(d), machine::known());
-    return service_plans(m, m.design().workloads.front()).front();
+    return service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m).front();
   }
   machine::Machine base;
   machine::Machine m;
@@ -173,7 +173,8 @@ struct SizedService {
     d.workloads.front() = {.terms = {.name = "chat"}, .task = serve};
     if (also) also(d);
     machine = jobs::build_machine(std::move(d), machine::known());
-    plans = service_plans(machine, machine.design().workloads.front(), false);
+    plans = service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine,
+                          false);
   }
   const ServicePlan& plan() const { return plans.front(); }
 };

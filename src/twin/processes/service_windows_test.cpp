@@ -38,7 +38,8 @@ struct Planned {
 
   explicit Planned(design::Design d)
       : machine(jobs::build_machine(std::move(d), machine::known())),
-        plan(service_plans(machine, machine.design().workloads.front()).front()) {}
+        plan(service_plans(jobs::serve_jobs(machine, machine.design().workloads.front()), machine)
+                 .front()) {}
 
   // Of a day on which nothing fails.
   std::vector<double> day() const {

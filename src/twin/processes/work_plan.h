@@ -41,9 +41,9 @@ struct BatchPlan {
   bool feasible() const { return job.feasible(); }
 };
 
-StreamPlan stream_plan(const machine::Machine& machine, const design::Workload& workload,
-                       const catalog::ReadFile& read);
-SlicePlan slice_plan(const machine::Machine& machine, const design::Workload& workload);
-BatchPlan batch_plan(const machine::Machine& machine, const design::Workload& workload);
+// Reads the trace that the job names, if it names one.
+StreamPlan stream_plan(jobs::StreamJob job, const catalog::ReadFile& read);
+SlicePlan slice_plan(jobs::SliceJob job);
+BatchPlan batch_plan(jobs::BatchJob job);
 
 }  // namespace orrery::processes

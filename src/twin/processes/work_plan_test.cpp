@@ -28,11 +28,11 @@ struct PlannedWork {
   T& task() {
     return std::get<T>(workload.task);
   }
-  BatchPlan batch() const { return batch_plan(m, workload); }
+  BatchPlan batch() const { return batch_plan(jobs::batch_job(m, workload)); }
   StreamPlan stream(const catalog::ReadFile& read = {}) const {
-    return stream_plan(m, workload, read);
+    return stream_plan(jobs::stream_job(m, workload), read);
   }
-  SlicePlan slices() const { return slice_plan(m, workload); }
+  SlicePlan slices() const { return slice_plan(jobs::slice_job(m, workload)); }
 
   machine::Machine m;
   design::Workload workload;

@@ -60,9 +60,10 @@ void collect(world::World& world, const processes::ProcessSet& processes, Replic
 
 }  // namespace
 
-Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
+Simulation::Simulation(const machine::Machine& machine, const jobs::Jobs& jobs,
+                       const RunOptions& options)
     : options_(options),
-      scenario_(processes::scenario_of(machine, options.horizon, options.read, options.stop)),
+      scenario_(processes::scenario_of(machine, jobs, options.horizon, options.read, options.stop)),
       storage_(
           run_storage(scenario_.storage_work(),
                       {.transfers_most = twin_storage::kTransfersOfRun, .seed = options.seed})) {

@@ -64,8 +64,11 @@ struct RunOptions {
 
 class Simulation {
  public:
-  // `machine` outlives it.
-  Simulation(const machine::Machine& machine, const RunOptions& options);
+  // `machine` outlives it; the jobs are copied.
+  Simulation(const machine::Machine& machine, const jobs::Jobs& jobs, const RunOptions& options);
+  // For a caller that has no jobs yet: resolves them first.
+  Simulation(const machine::Machine& machine, const RunOptions& options)
+      : Simulation(machine, jobs::resolve_jobs(machine), options) {}
 
   const RunOptions& options() const { return options_; }
   const processes::Scenario& scenario() const { return scenario_; }
