@@ -394,7 +394,8 @@ TEST(TidyRule, a_loop_over_a_temporarys_part_is_seen) {
 TEST(TidyRule, a_position_computed_from_an_address_is_seen) {
   for (const char* bad :
        {"i = &fleet - fleets.data();", "return left[static_cast<int>(t - m.tiers.data())];",
-        "at = view.workload - r.design().workloads.data();", "n = &p - machine->tiers.data();"}) {
+        "at = view.workload - r.design().workloads.data();", "n = &p - machine->tiers.data();",
+        "const View& host = *(&view - view.zone);"}) {
     EXPECT_THAT(check_positions({"src/plan/review/x.cpp", bad}), SizeIs(1)) << bad;
     EXPECT_THAT(check_positions({"src/plan/review/x_test.cpp", bad}), IsEmpty()) << bad;
   }

@@ -21,6 +21,7 @@ Fleet::Fleet(const FleetOptions& options, const engines::EnginePolicy& policy,
 void Fleet::add_place(double at, double ready) {
   places_.push_back(
       {.sim = std::make_unique<ReplicaSim>(policy_, clock_),
+       .number = static_cast<int>(places_.size()),
        .ready = ready,
        .began = at,
        .dies = options_.mtbf > 0 ? ready + lives_.exponential(options_.mtbf) : kForever});
@@ -38,7 +39,7 @@ void Fleet::collect(Place& place) {
     const Timed& asked = asked_[static_cast<std::size_t>(r.id)];
     r.arrived = asked.at;
     r.session = asked.spec.session;
-    r.place = static_cast<int>(&place - places_.data());
+    r.place = place.number;
     run_.cached_tokens += r.cached;
     run_.fetched_tokens += r.fetched;
     run_.prompt_tokens += r.prompt;

@@ -96,6 +96,7 @@ class Fleet {
  private:
   struct Place {
     std::unique_ptr<ReplicaSim> sim;
+    int number = 0;    // among the places, in the order in which they came
     double ready = 0;  // serves from here on
     double began = 0;  // is paid for from here on
     double dies = 0;   // infinity where none fails

@@ -34,8 +34,7 @@ std::string first_fault(const Diagnostics& faults) {
 }
 
 void count_replicas(ServeJob& job) {
-  job.replicas_needed =
-      std::max(1.0, serving::replicas_needed(job.peak, job.capacity_per_replica, kReplicaLoad));
+  job.replicas_needed = std::max(1.0, job.replicas_for(job.peak, kReplicaLoad));
   job.replicas = job.replicas_given().value_or(job.replicas_needed);
   job.replicas_least = job.serve->autoscale
                            ? std::min(job.replicas, job.replicas_here(job.serve->autoscale->min))
@@ -103,6 +102,7 @@ std::string why_no_split(const ServeJob& job, const machine::Models& models, int
 bool choose_replica(ServeJob& job, const machine::Machine& m) {
   const machine::Models& models = m.models();
   job.query = serving_query(models, *job.serve, *job.model, *job.fleet, job.request);
+  job.weights = serving::serving_weights(*job.model, {}, job.query.precision);
   const int most = job.widest_split();
   const auto tp = job.serve->tp ? job.serve->tp : least_tp(models, job.query, most);
   if (!tp) {
@@ -260,6 +260,10 @@ std::optional<double> ServeJob::replicas_given() const {
   return all ? std::optional(replicas_here(*all)) : std::nullopt;
 }
 
+double ServeJob::replicas_for(PerSecond rate_wanted, double load) const {
+  return serving::replicas_needed(rate_wanted, capacity_per_replica, load);
+}
+
 double ServeJob::replicas_at(double requests_per_second) const {
   if (!target) return replicas;
   const double wanted = std::ceil(requests_per_second / target->base() - kWholeRounding);
@@ -269,6 +273,13 @@ double ServeJob::replicas_at(double requests_per_second) const {
 int ServeJob::widest_split() const {
   const bool alone = fleet->host != nullptr || fleet->slice() != nullptr;
   return alone ? 1 : std::min(kWidestTp, fleet->node.part.accelerators);
+}
+
+std::optional<int> narrowest_split(const machine::Models& models, const ServeJob& job,
+                                   const serving::ServingPrecision& precision) {
+  ServingQuery query = job.query;
+  query.precision = precision;
+  return least_tp(models, query, job.widest_split());
 }
 
 std::vector<ServeJob> serve_jobs(const machine::Machine& m, const design::Workload& w) {

@@ -40,6 +40,7 @@ struct ServeJob : JobHead {
   std::optional<traffic::RetrievalLaw> retrieval;  // before a prompt is whole
 
   ServingQuery query;                        // of a transformer
+  Bytes weights;                             // likewise, of all its accelerators
   serving::Replica replica;                  // likewise
   int devices_per_replica = 1;               // accelerators, or one slice
   std::optional<machine::FleetSlice> slice;  // that a replica runs on; none: whole accelerators
@@ -73,6 +74,8 @@ struct ServeJob : JobHead {
   double replicas_on(double accelerators) const;
   // Replicas of this zone, of so many of the service: by its share of the traffic, at least one.
   double replicas_here(int of_service) const;
+  // Whole replicas that carry a rate within every objective, at this share of their capacity.
+  double replicas_for(PerSecond rate, double load = 1) const;
   // What the design gives, of the zone or of the service; nothing if it does not say.
   std::optional<double> replicas_given() const;
   // Replicas that are wanted at a rate: all, or as many as the autoscaler would call for.
@@ -80,6 +83,11 @@ struct ServeJob : JobHead {
   // The largest tensor split that a node of the fleet holds.
   int widest_split() const;
 };
+
+// Returns the narrowest tensor split whose weights and one request fit the job's fleet with this
+// precision; none if no split does.
+std::optional<int> narrowest_split(const machine::Models& models, const ServeJob& job,
+                                   const serving::ServingPrecision& precision);
 
 // Resolves a service on each of its fleets, in the order of its zones.
 std::vector<ServeJob> serve_jobs(const machine::Machine& machine, const design::Workload& workload);

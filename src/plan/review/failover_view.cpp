@@ -74,7 +74,7 @@ class Zones {
     return {.zone = move.to,
             .way = *way,
             .rate = PerSecond(move.rate),
-            .replicas_needed = serving::replicas_needed(all, there.capacity_per_replica, 1),
+            .replicas_needed = there.replicas_for(all),
             .replicas = there.replicas,
             .load = all / (there.capacity_per_replica * there.replicas),
             .ttft_p99 = full.ttft_p99 + way->away(),

@@ -56,8 +56,7 @@ double availability_with(const ServeView& v, double replicas, const machine::Mac
 }
 
 double enough_replicas(const ServeView& v, const machine::Machine& m) {
-  const double with_guests =
-      serving::replicas_needed(v.peak + v.guests_asked, v.capacity_per_replica, 1);
+  const double with_guests = v.replicas_for(v.peak + v.guests_asked);
   const double least =
       std::ceil((v.guests_asked > PerSecond(0) ? std::max(v.replicas_needed, with_guests)
                                                : v.replicas_needed) -

@@ -124,15 +124,15 @@ std::optional<Edit> edit_split(const review::Review& r, const review::ServeView&
   if (v.fleet == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
-  jobs::ServingQuery query = v.query;
-  const auto split = least_tp(r.models(), query, v.widest_split());
+  serving::ServingPrecision precision = v.query.precision;
+  const auto split = jobs::narrowest_split(r.models(), v, precision);
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};
   }
   if (split || !v.fleet->device()->peak(catalog::Dtype::fp8)) return std::nullopt;
-  query.precision.products = catalog::Dtype::fp8;
-  query.precision.experts = catalog::Dtype::fp8;
-  if (!least_tp(r.models(), query, v.widest_split())) return std::nullopt;
+  precision.products = catalog::Dtype::fp8;
+  precision.experts = catalog::Dtype::fp8;
+  if (!jobs::narrowest_split(r.models(), v, precision)) return std::nullopt;
   return Edit{v.path + ".precision", "fp8"};
 }
 
@@ -161,13 +161,16 @@ bool is_dark_too_long(const review::ServeView& v) {
 
 std::optional<Edit> edit_failover(const review::Review& r, const review::ServeView& v) {
   if (!v.failover->first) return std::nullopt;
-  const review::ServeView& host = *(&v - v.zone + *v.failover->first);
+  const auto is_host = [&](const review::ServeView& other) {
+    return other.workload == v.workload && other.zone == *v.failover->first;
+  };
+  const review::ServeView& host = *std::ranges::find_if(r.serves, is_host);
   if (!host.feasible()) return std::nullopt;
   PerSecond all = host.peak + v.failover->refused;
   for (const review::FailoverTo& to : v.failover->to) {
     if (to.zone == host.zone) all += to.rate;
   }
-  const double needed = serving::replicas_needed(all, host.capacity_per_replica, 1);
+  const double needed = host.replicas_for(all);
   // First the machines to run them on.
   if (host.accelerators_for(needed) > host.devices_there) return edit_machines(r, host, needed);
   if (host.serve->autoscale) {

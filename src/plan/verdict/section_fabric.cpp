@@ -9,7 +9,6 @@
 #include "core/base/units.h"
 #include "layers/fabric/hazards.h"
 #include "layers/fabric/pause_fluid.h"
-#include "layers/serving/memory.h"
 #include "model/figures/assumptions.h"
 #include "model/machine/links.h"
 #include "plan/review/serve_sizing.h"
@@ -180,8 +179,9 @@ void add_release(figures::Section& s, const review::Review& r, const design::Wan
   Bytes most;
   for (const review::ServeView& v : r.serves) {
     if (!v.feasible() || v.model == nullptr || v.serve->zones.empty()) continue;
-    const Bytes weights = serving::serving_weights(*v.model, {}, v.query.precision);
-    if (weights > most) most = weights, largest = &v;
+    if (v.weights <= most) continue;
+    most = v.weights;
+    largest = &v;
   }
   if (largest == nullptr) return;
   s.figures.push_back(

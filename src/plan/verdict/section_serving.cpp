@@ -7,7 +7,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "layers/serving/memory.h"
 #include "model/jobs/kv_room.h"
 #include "model/jobs/replica_start.h"
 #include "model/jobs/retrieval.h"
@@ -178,16 +177,15 @@ void add_bytes(figures::Section& s, const review::ServeView& v, const review::Re
   }
   const machine::Tier* tier = jobs::weights_tier(*r.machine, *v.serve, *v.fleet);
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
-  const Bytes weights = serving::serving_weights(*v.model, {}, v.query.precision);
   const BytesPerSecond rate =
       jobs::weights_rate(*r.machine, *tier, *v.fleet, v.devices_per_replica);
   s.figures.push_back({.kind = FigureId::load_time,
                        .note = "from " + tier->label,
-                       .estimate = within((weights / rate).base(), 0.2, 1.0, Basis::derived,
+                       .estimate = within((v.weights / rate).base(), 0.2, 1.0, Basis::derived,
                                           "docs/models/storage.md"),
                        .formula = fmt::format("{} / {}: alone on the tier and one host's "
                                               "ports, 5.9 GB/s an accelerator at the most",
-                                              brief(weights), brief(rate))});
+                                              brief(v.weights), brief(rate))});
 }
 
 }  // namespace
