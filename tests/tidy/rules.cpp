@@ -432,6 +432,19 @@ Complaints check_positions(const Source& source) {
   return matching(source.path, blanked(source.text), kSubtraction, "store an Index (base/index.h)");
 }
 
+Complaints check_one_resolver(const Source& source) {
+  static const std::regex kResolving(
+      R"(\b(serve_jobs|batch_job|stream_job|slice_job|name_job|fill_step|fill_costs|least_tp)"
+      R"(|apart_size|settle_talks|settle_prefixes)\(|serving::(capacity|replicas_needed)\()");
+  const bool is_reader = source.path.starts_with("src/plan/") ||
+                         source.path.starts_with("src/twin/") ||
+                         source.path.starts_with("src/output/") ||
+                         source.path.starts_with("src/app/");
+  if (!is_product(source.path) || !is_reader) return {};
+  return matching(source.path, blanked(source.text), kResolving,
+                  "a workload is resolved by model/jobs/resolve_jobs.h alone");
+}
+
 Complaints check_header_opening(const Source& source) {
   if (!is_header(source)) return {};
   if (!source.text.starts_with("// ")) {

@@ -158,7 +158,9 @@ ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(all);
   } else {
-    print_topic(terminal, report::document_of(all), o.format);
+    print_topic(terminal,
+                o.name.empty() ? report::assumption_reference() : report::document_of(all),
+                o.format);
   }
   return ExitCode::good;
 }

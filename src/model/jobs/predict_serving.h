@@ -17,6 +17,7 @@
 #include "layers/serving/disaggregated.h"
 #include "layers/serving/steady_state.h"
 #include "layers/traffic/load.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/costs.h"
 #include "model/machine/fleet.h"
 
@@ -36,7 +37,7 @@ struct ServingQuery {
   std::optional<double> memory_share;  // that the engine is told to take; else its default
   int domain = 0;                   // accelerators that the scale-up link joins; 0: the catalog's
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
-  BytesPerSecond nic_rate = gbits_per_s(400);
+  BytesPerSecond nic_rate = figures::assumptions::kNicRate;
   bool streams = true;      // tokens go to clients one by one; false: answers are collected offline
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
   std::string attention = "pytorch";  // whose kernels it is where they are not the engine's

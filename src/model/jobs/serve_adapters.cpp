@@ -8,6 +8,7 @@
 #include "core/base/units.h"
 #include "core/workload/adapters.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 
 namespace orrery::jobs {
 namespace {
@@ -60,7 +61,7 @@ std::vector<figures::Figure> adapter_figures(const AdapterView& v, double error)
   const auto add = [&](figures::FigureId id, double value, double width, std::string formula) {
     figures.push_back(
         {.kind = id,
-         .estimate = within(value, std::min(0.9, width), width, Basis::derived, kAdapterPage),
+         .estimate = within(value, width, width, Basis::derived, kAdapterPage),
          .formula = std::move(formula)});
   };
   add(figures::FigureId::adapter_memory, v.adapters.reserved.base(), 0,
@@ -69,8 +70,11 @@ std::vector<figures::Figure> adapter_figures(const AdapterView& v, double error)
   add(figures::FigureId::adapter_loads, v.slots.loads, kAdapterLoadsError,
       fmt::format("{} adapters for {} slots, use as 1 / place^{}; one takes {}", set.count,
                   set.slots, significant(set.skew, 3), brief(v.adapters.load)));
-  add(figures::FigureId::adapter_wait, v.wait.base(), 1.5 * error,
-      "in the time to the first token; slots bound that, and not throughput");
+  figures.push_back({.kind = figures::FigureId::adapter_wait,
+                     .estimate = figures::widened(figures::FigureId::adapter_wait, v.wait.base(),
+                                                  error, Basis::derived, kAdapterPage),
+                     .formula = "in the time to the first token; slots bound that, and not "
+                                "throughput"});
   return figures;
 }
 

@@ -4,15 +4,18 @@
 
 #include "core/workload/model_math.h"
 #include "core/workload/transformer.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/serve_adapters.h"
 
 namespace orrery::jobs {
 namespace {
 
+using figures::assumptions::kSocketSequences;
+using figures::assumptions::kSocketTokens;
 // As vLLM sets them on CPUs, a socket a rank.
 engines::EngineLimits host_limits(const machine::Fleet& fleet) {
   const double sockets = std::max(1, fleet.node.part.host_cpus);
-  return {.token_budget = 2048 * sockets, .max_sequences = 128 * sockets};
+  return {.token_budget = kSocketTokens * sockets, .max_sequences = kSocketSequences * sockets};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ using figures::assumptions::kDefaultShard;
 using figures::assumptions::kHostToDevice;
 using figures::assumptions::kLoaderCores;
 using figures::assumptions::kLoaderShare;
+using figures::assumptions::kOtherSample;
 using figures::assumptions::kTokenIdBytes;
 
 double cores_per_accelerator(const TrainJob& job) {
@@ -120,7 +121,7 @@ void fill_feed(TrainJob& job, const machine::Machine& m) {
   const Bytes tokens = job.model ? Bytes(job.train->sequence * kTokenIdBytes) : Bytes(0);
   feed.sample = data.sample_size.value_or(text   ? tokens
                                           : kind ? kind->sample + tokens
-                                                 : kilobytes(100) + tokens);
+                                                 : kOtherSample + tokens);
   feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
   const Bytes size = dataset_size(*job.train, feed.sample);
   feed.tier = source_tier(job, m, size);

@@ -23,6 +23,7 @@ using figures::assumptions::kGradientBytes;
 using figures::assumptions::kHiddenReduce;
 using figures::assumptions::kPlainEfficiency;
 using figures::assumptions::kPlainError;
+using figures::assumptions::kStepErrorUnknown;
 
 double bytes_of(catalog::Precision p) {
   switch (p) {
@@ -205,7 +206,8 @@ StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
     plan.parts.push_back({std::string(to_text(part)), Seconds(p.step.part(part))});
   }
   fill_shares(plan, p.step, q, p.layout);
-  plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1 : 0.2;
+  plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1
+                                       : kStepErrorUnknown;
   plan.basis = p.step_time_s.basis;
   plan.reference = p.step_time_s.reference;
   return plan;

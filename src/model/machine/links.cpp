@@ -8,8 +8,7 @@
 namespace orrery::machine {
 
 BytesPerSecond pcie_rate(int generation) {
-  const double gen5 = 55.4;
-  return gbytes_per_s(gen5 * math::exp2(generation - 5));
+  return figures::assumptions::kPcieGen5 * math::exp2(generation - 5);
 }
 
 namespace {

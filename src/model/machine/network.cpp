@@ -16,6 +16,7 @@ using figures::assumptions::kFastestCopper;
 using figures::assumptions::kManagementPorts;
 using figures::assumptions::kManagementRate;
 using figures::assumptions::kManagerPorts;
+using figures::assumptions::kStoragePort;
 using figures::assumptions::kStoragePorts;
 // A storage server hangs on two leaves by half a port each: a port of a switch splits in two.
 constexpr std::int64_t kServerPorts = 1;
@@ -229,7 +230,7 @@ Networks networks_in(const design::Networks& f, const Standing& all, const desig
   if (joined.nodes == 1) joined.nodes = 0;
   n.compute = build("compute", f.compute, all.catalog, joined);
   const BytesPerSecond storage_rate =
-      n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : gbits_per_s(100);
+      n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : kStoragePort;
   const std::vector<TierServers> servers = servers_in(all, site);
   Endpoints stored = service_endpoints(f.storage, all.fleets, site, kStoragePorts, storage_rate);
   add_storage_ports(stored, servers);

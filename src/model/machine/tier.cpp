@@ -13,6 +13,7 @@
 namespace orrery::machine {
 namespace {
 
+using figures::assumptions::kColdLatency;
 using figures::assumptions::kCreatesLocal;
 using figures::assumptions::kCreatesNfs;
 using figures::assumptions::kCreatesObject;
@@ -23,7 +24,10 @@ using figures::assumptions::kFetchedMedia;
 using figures::assumptions::kFirstByteFile;
 using figures::assumptions::kFirstByteLocal;
 using figures::assumptions::kFirstByteObject;
+using figures::assumptions::kGpuDirectLatency;
+using figures::assumptions::kHotLatency;
 using figures::assumptions::kNodeDrive;
+using figures::assumptions::kNodeNvmeLatency;
 using figures::assumptions::kServiceDirect;
 using figures::assumptions::kServiceFile;
 using figures::assumptions::kServiceLocal;
@@ -32,6 +36,7 @@ using figures::assumptions::kStorageRoundTrip;
 using figures::assumptions::kStreamFile;
 using figures::assumptions::kStreamObject;
 using figures::assumptions::kStreams;
+using figures::assumptions::kWarmLatency;
 
 // Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
 constexpr const char* kNodeDevice = "tlc-gen4";
@@ -248,17 +253,17 @@ bool stands_in(const Tier& tier, const Fleet& fleet) {
 Seconds latency_target(design::Tier tier) {
   switch (tier) {
     case design::Tier::gpu_direct:
-      return microseconds(50);
+      return kGpuDirectLatency;
     case design::Tier::node_nvme:
-      return microseconds(200);
+      return kNodeNvmeLatency;
     case design::Tier::hot:
-      return milliseconds(1);
+      return kHotLatency;
     case design::Tier::warm:
-      return milliseconds(200);
+      return kWarmLatency;
     case design::Tier::cold:
-      return hours(12);
+      return kColdLatency;
   }
-  return hours(12);
+  return kColdLatency;
 }
 
 Seconds mount_time(const Tier& tier) {

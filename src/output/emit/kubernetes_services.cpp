@@ -14,6 +14,7 @@
 #include "core/workload/adapters.h"
 #include "layers/serving/adapters.h"
 #include "model/design/names.h"
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/stamp.h"
@@ -21,16 +22,18 @@
 namespace orrery::emit {
 namespace {
 
+using figures::assumptions::kProbePeriod;
+using figures::assumptions::kScaleDownWait;
+using figures::assumptions::kStartupWait;
+using figures::assumptions::kSystemCores;
 constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
 constexpr int kPort = 8000;  // of vllm's and other engines' OpenAI interface
 // Requests that wait in one replica before another is started; vllm exports it by this name.
 constexpr std::string_view kWaiting = "vllm:num_requests_waiting";
 constexpr int kWaitingTarget = 2;
 constexpr std::string_view kRunning = "vllm:num_requests_running";
-// Weights of tens of gigabytes are read before the first answer.
-constexpr int kStartupProbes = 120;
-constexpr int kProbeSeconds = 10;
-constexpr int kSystemCores = 2;  // of a host that a replica has to itself
+constexpr int kProbeSeconds = static_cast<int>(kProbePeriod / seconds(1));
+constexpr int kStartupProbes = static_cast<int>(kStartupWait / kProbePeriod);
 
 int replicas_of(const review::ServeView& s) {
   return std::max(1, static_cast<int>(std::ceil(s.replicas - 1e-9)));
@@ -192,7 +195,7 @@ void add_scaler(YamlWriter& yaml, const KubePlan& plan, const review::ServeView&
   const int target = scale ? std::max(1, static_cast<int>(scale->target)) : kWaitingTarget;
   yaml.text("averageValue", std::to_string(target)).end().end().end_item().end();
   yaml.begin("behavior").begin("scaleDown").comment("Requests that run are let finish.");
-  const double hold = scale ? std::min(3600.0, scale->hold.base()) : 300;
+  const double hold = scale ? std::min(3600.0, scale->hold.base()) : kScaleDownWait.base();
   yaml.number("stabilizationWindowSeconds", static_cast<int>(hold)).end().end().end();
 }
 

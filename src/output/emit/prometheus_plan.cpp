@@ -8,6 +8,7 @@
 #include "core/base/probability.h"
 #include "core/base/text.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 #include "plan/verdict/verdict.h"
 
@@ -23,7 +24,11 @@ constexpr double kTail = 0.1;
 using figures::assumptions::kShortfallAllowed;
 constexpr int kSparesMax = 10'000;
 using figures::assumptions::kHitSpread;
+using figures::assumptions::kInRepairAbove;
+using figures::assumptions::kInRepairBelow;
 using figures::assumptions::kLatencySpread;
+using figures::assumptions::kTimeShareAbove;
+using figures::assumptions::kTimeShareBelow;
 
 class Values {
  public:
@@ -80,7 +85,8 @@ void add_time_shares(Values& values, const review::TrainView& t) {
   for (const auto& [kind, share] : kinds) {
     values.add("time_share_ratio", "Share of a workload's wall time, by kind.",
                {{"kind", kind}, {"workload", t.label}},
-               within(share, 0.3, 0.4, Basis::derived, "docs/models/failure.md"));
+               within(share, kTimeShareBelow, kTimeShareAbove, Basis::derived,
+                      "docs/models/failure.md"));
   }
 }
 
@@ -161,8 +167,8 @@ void add_tier(Values& values, const machine::Tier& v) {
 Estimate wait_p90(const cluster::QueueWait& q) {
   const double wait = q.mean_wait_of_waiting.base();
   const double tail = q.wait_chance > kTail ? wait * math::log(q.wait_chance / kTail) : 0;
-  return within(std::max(tail, q.mean_wait.base()), 0.5, 1.0, Basis::assumed,
-                "docs/models/cluster.md");
+  return figures::estimated(FigureId::mean_wait, std::max(tail, q.mean_wait.base()),
+                            Basis::assumed, "docs/models/cluster.md");
 }
 
 void add_queue(Values& values, const review::Review& review) {
@@ -180,9 +186,10 @@ void add_queue(Values& values, const review::Review& review) {
   values.add("queue_wait_p90_seconds", "Wait that one job in ten exceeds, of the longest queue.",
              {}, *longest);
   values.add("queue_jobs", "Jobs that wait, on average.", {},
-             within(queued, 0.5, 1.0, Basis::assumed, "docs/models/cluster.md"));
+             figures::estimated(FigureId::mean_wait, queued, Basis::assumed,
+                                "docs/models/cluster.md"));
   values.add("queue_load_ratio", "Share of the jobs' accelerators that are busy.", {},
-             within(load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md"));
+             figures::estimated(FigureId::load, load, Basis::derived, "docs/models/cluster.md"));
 }
 
 // Over all runs: nodes in repair on average, what one node adds, and the least spares whatever the
@@ -202,7 +209,8 @@ void add_spares(Values& values, const review::Review& review) {
   }
   values.add("node_failures_per_month", "Failures of one node in 30 days.", {}, monthly);
   values.add("nodes_in_repair", "Nodes of training runs in repair, on average.", {},
-             within(in_repair, 0.5, 1.0, Basis::assumed, "docs/models/failure.md"));
+             within(in_repair, kInRepairBelow, kInRepairAbove, Basis::assumed,
+                    "docs/models/failure.md"));
   values.add("spare_nodes", "Nodes that must stand by so that runs are rarely short.", {},
              exact(needed, Basis::derived, "docs/models/failure.md"));
 }

@@ -167,7 +167,7 @@ std::string node_line(const SlurmPlan& plan, HostRange hosts, int port, bool spa
 std::string partition_line(const SlurmPlan& plan, const SlurmPartitionPlan& p) {
   const std::string limit = p.time_limit ? slurm_time(*p.time_limit) : "UNLIMITED";
   const std::string usual =
-      p.time_limit && *p.time_limit < hours(24) ? limit : std::string(kDefaultTime);
+      p.time_limit && *p.time_limit < days(1) ? limit : std::string(kDefaultTime);
   std::string line = fmt::format(
       "PartitionName={} Nodes={} Default={} MaxTime={} DefaultTime={} PriorityTier={}", p.name,
       hostlist(plan.hosts, p.hosts), p.is_default ? "YES" : "NO", limit, usual, p.tier);

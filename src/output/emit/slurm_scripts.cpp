@@ -20,6 +20,8 @@ namespace orrery::emit {
 namespace {
 
 using figures::assumptions::kLongestWall;
+using figures::assumptions::kShortestWall;
+using figures::assumptions::kWallMargin;
 constexpr double kSignalMost = 65535;  // Slurm's limit of --signal
 
 struct FleetHealth {
@@ -156,9 +158,9 @@ void ask(Script& script, const SlurmPlan& plan, const review::TrainView& train,
   const int gpus = fleet.view->accelerators_per_host;
   const int tasks = std::max(1, gpus);
   const int cores = shape.shape.sockets * shape.shape.cores_per_socket;
-  Seconds wall = min(kLongestWall, train.run_time * 1.1);
+  Seconds wall = min(kLongestWall, train.run_time * kWallMargin);
   if (partition.time_limit) wall = min(wall, *partition.time_limit);
-  wall = max(wall, minutes(10));
+  wall = max(wall, kShortestWall);
   const Seconds lead = min(time_to_save(train), wall / 2);
   script.word("job", train.label)
       .word("partition", partition.name)

@@ -1,6 +1,7 @@
 // The instance blocks of AWS, Google Cloud and Azure.
 #include <fmt/core.h>
 
+#include "model/figures/assumptions.h"
 #include "output/emit/escape.h"
 #include "output/emit/hcl_writer.h"
 #include "output/emit/terraform_parts.h"
@@ -8,8 +9,7 @@
 namespace orrery::emit {
 namespace {
 
-// Room for the system, the driver and a few container images. An assumption.
-constexpr int kBootDiskGb = 500;
+constexpr int kBootDiskGb = static_cast<int>(figures::assumptions::kBootDisk / gigabytes(1));
 
 void aws_launch(HclWriter& hcl, const RentedPart& p) {
   hcl.begin("resource", {"aws_launch_template", p.name}).text("name_prefix", p.name + "-");

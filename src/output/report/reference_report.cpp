@@ -120,6 +120,25 @@ Document document_of(std::span<const figures::Assumption> assumptions) {
   return d;
 }
 
+Document assumption_reference() {
+  Document d = document_of(std::span(figures::kAssumptions));
+  d.heading(2, "Half-widths of figures");
+  d.paragraph(
+      "How far a figure may be off if its inputs bring no interval, as shares of its value; and, "
+      "for latencies of a service, how many times the service's own half-width.");
+  Table t{.header = {"figure", "below", "above", "source"}, .rows = {}, .flush_right = {}};
+  for (const figures::HalfWidth& w : figures::kHalfWidths) {
+    t.rows.push_back({quoted(kind_of(w.id).word), show(w.below, figures::Unit::ratio),
+                      show(w.above, figures::Unit::ratio), std::string(w.source)});
+  }
+  for (const figures::Widened& w : figures::kWidened) {
+    const std::string times = show(w.times, figures::Unit::factor);
+    t.rows.push_back({quoted(kind_of(w.id).word), times, times, std::string(w.source)});
+  }
+  d.table(std::move(t));
+  return d;
+}
+
 std::string json_of(std::span<const figures::Assumption> assumptions) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "assumptions");

@@ -7,6 +7,7 @@
 
 #include "model/figures/assumptions.h"
 #include "model/figures/figure_kind.h"
+#include "model/figures/half_width.h"
 #include "output/report/document.h"
 
 namespace orrery::report {
@@ -18,5 +19,7 @@ std::string figure_reference_json(std::span<const figures::FigureKind> kinds);
 // What is taken for granted, each with its range and its source.
 Document document_of(std::span<const figures::Assumption> assumptions);
 std::string json_of(std::span<const figures::Assumption> assumptions);
+// All of them, and the half-widths of figures.
+Document assumption_reference();
 
 }  // namespace orrery::report

@@ -6,6 +6,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "layers/traffic/replica_trace.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/serving_choices.h"
 #include "output/report/figure_json.h"
 #include "plan/verdict/sections.h"
@@ -154,7 +155,8 @@ void write_choices(JsonWriter& w, const review::Review& r, const AskedService& a
                             .target = jobs::target_of(*a.view->serve, own.query.request.output),
                             .engines = {},
                             .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
-                            .most_tp = std::min(8, a.view->fleet->node.part.accelerators)};
+                            .most_tp = std::min(figures::assumptions::kWidestTp,
+                                                a.view->fleet->node.part.accelerators)};
   for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) {
     question.engines.emplace_back(engine);
   }

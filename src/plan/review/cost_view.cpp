@@ -14,6 +14,8 @@
 namespace orrery::review {
 namespace {
 
+using figures::assumptions::kHallUsdPerWatt;
+using figures::assumptions::kPowerUsdPerKwh;
 using figures::assumptions::kUnknownPrice;
 using figures::assumptions::kUseHigh;
 using figures::assumptions::kUseLow;
@@ -84,7 +86,7 @@ cost::SiteBill bill_of(const SiteView& s, const design::Economics& e) {
   cost::SiteBill bill{.mean = s.it_mean,
                       .nameplate = s.it_nameplate,
                       .pue = s.pue.middle,
-                      .price = usd_per_kwh(0.08),
+                      .price = usd_per_kwh(kPowerUsdPerKwh),
                       .reference = "assumed",
                       .owns_hall = !s.site->rented_hall};
   if (e.power_price) {
@@ -128,7 +130,7 @@ void fill_owned(CostView& v, const CostContext& c) {
   if (sites.owned_share > 0) {
     const catalog::TcoParameter* hall = c.machine.catalog().tco("facility-capex");
     in.colocation = in.colocation * (1 - sites.owned_share);
-    in.hall = UsdPerWatt(hall ? hall->typical : 11.7) * sites.owned_share;
+    in.hall = UsdPerWatt(hall ? hall->typical : kHallUsdPerWatt) * sites.owned_share;
   }
   in.goodput = v.goodput;
   in.utilisation = v.utilisation * v.use;

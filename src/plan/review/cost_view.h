@@ -10,6 +10,7 @@
 #include "layers/cost/ownership_sensitivity.h"
 #include "layers/cost/rental.h"
 #include "model/design/design.h"
+#include "model/figures/assumptions.h"
 #include "model/machine/machine.h"
 #include "plan/review/site_view.h"
 #include "plan/review/train_view.h"
@@ -53,7 +54,8 @@ struct CostView {
   double accelerators = 0;   // owned and rented; nodes where the design has none
   bool in_nodes = false;     // the latter
   double goodput = 1;        // of the accelerators that train, weighted; 1 where none does
-  double utilisation = 0.9;  // of the booked hours, those in which somebody computes
+  // Share of the booked hours in which somebody computes.
+  double utilisation = figures::assumptions::kUseUsual;
   double use = 1;            // of the bought hours, those that some workload needs: the ledger's
   UsdPerSecond per_useful_hour;  // per accelerator
   double price_low = 1;          // of the capital items, as factors of the middle

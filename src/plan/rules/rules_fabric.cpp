@@ -165,9 +165,12 @@ void check_marks_first(const review::Review& r, const Rule& rule, std::vector<Fi
   }
 }
 
+// The fastest port that ConnectX-8 has on Ethernet in one plane.
+constexpr BytesPerSecond kOnePlane = gbits_per_s(400);
+
 void check_twin_plane(const review::Review& r, const Rule& rule, std::vector<Finding>& out) {
   const machine::Network& n = r.networks().compute;
-  if (!n.is_roce || !n.topology || n.port_rate <= gbits_per_s(400) || n.topology->spec.planes > 1)
+  if (!n.is_roce || !n.topology || n.port_rate <= kOnePlane || n.topology->spec.planes > 1)
     return;
   Finding f = finding_at(r, rule, "fabric.compute.topology");
   f.what = "800 Gb/s a port on Ethernet, in one plane.";

@@ -6,12 +6,15 @@
 
 #include "core/base/text.h"
 #include "model/design_text/write_design.h"
+#include "model/figures/assumptions.h"
 #include "plan/review/stages.h"
 #include "plan/rules/edits.h"
 
 namespace orrery::rules {
 namespace {
 
+using figures::assumptions::kQuickNotice;
+using figures::assumptions::kQuickRequeue;
 // A price that falls by less than this share is not worth a line.
 constexpr double kLeastGain = 0.0005;
 
@@ -51,8 +54,8 @@ std::optional<Trial> quick_restart(const review::Review& r, const review::TrainV
           {"scheduler.recovery.requeue", "2 s"},
           r.design()};
   design::Recovery& recovery = t.design.scheduler.recovery;
-  if (recovery.requeue && *recovery.requeue <= seconds(2)) return std::nullopt;
-  recovery.requeue = seconds(2);
+  if (recovery.requeue && *recovery.requeue <= kQuickRequeue) return std::nullopt;
+  recovery.requeue = kQuickRequeue;
   recovery.automatic = true;
   return t;
 }
@@ -60,8 +63,8 @@ std::optional<Trial> quick_restart(const review::Review& r, const review::TrainV
 std::optional<Trial> quick_notice(const review::Review& r, const review::TrainView&) {
   Trial t{"notice a fault in 10 s", {"scheduler.recovery.detect", "10 s"}, r.design()};
   design::Recovery& recovery = t.design.scheduler.recovery;
-  if (recovery.detect && *recovery.detect <= seconds(10)) return std::nullopt;
-  recovery.detect = seconds(10);
+  if (recovery.detect && *recovery.detect <= kQuickNotice) return std::nullopt;
+  recovery.detect = kQuickNotice;
   return t;
 }
 

@@ -5,12 +5,16 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
 namespace {
 
 using figures::FigureId;
+using figures::assumptions::kCostSpread;
+using figures::assumptions::kRentSpread;
 
 struct Spread {
   double below = 0;
@@ -28,7 +32,7 @@ Spread spread_of(const cost::Tornado& t) {
     s.below += square(std::max(0.0, t.value - low));
     s.above += square(std::max(0.0, high - t.value));
   }
-  if (t.value <= 0) return {0.2, 0.2};
+  if (t.value <= 0) return {kCostSpread, kCostSpread};
   return {std::min(0.9, std::sqrt(s.below) / t.value), std::sqrt(s.above) / t.value};
 }
 
@@ -130,7 +134,7 @@ void add_useful_hour(figures::Section& s, const review::CostView& c, Estimate pr
 std::vector<figures::Section> cost_sections(const review::Review& review) {
   const review::CostView& c = review.cost;
   if (c.annual <= Usd(0)) return {};
-  const Spread spread = c.owned ? spread_of(c.tornado) : Spread{0.15, 0.15};
+  const Spread spread = c.owned ? spread_of(c.tornado) : Spread{kRentSpread, kRentSpread};
   const auto money = [&](double value) {
     return within(value, spread.below, spread.above, Basis::derived, "docs/models/ownership.md");
   };
@@ -153,8 +157,8 @@ std::vector<figures::Section> cost_sections(const review::Review& review) {
   if (c.owned) {
     s.figures.push_back(
         {.kind = FigureId::electricity_share,
-         .estimate = within(c.owned->electricity_of_total, 0.2, 0.2, Basis::derived,
-                            "docs/models/ownership.md"),
+         .estimate = figures::estimated(FigureId::electricity_share, c.owned->electricity_of_total,
+                                        Basis::derived, "docs/models/ownership.md"),
          .formula = fmt::format("{} of the running cost, depreciation left out",
                                 show(c.owned->electricity_of_running, figures::Unit::ratio))});
   }

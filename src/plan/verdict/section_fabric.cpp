@@ -10,6 +10,7 @@
 #include "layers/fabric/hazards.h"
 #include "layers/fabric/pause_fluid.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "model/machine/links.h"
 #include "plan/review/serve_sizing.h"
 #include "plan/verdict/sections.h"
@@ -63,13 +64,16 @@ void add_rates(figures::Section& s, const machine::Network& n) {
 void add_hashing(figures::Section& s, const machine::Network& n) {
   const fabric::Topology& t = *n.topology;
   if (t.spines == 0 || t.leaf_spine_links == 0) return;
+  using figures::assumptions::kEvenLinkSpread;
+  constexpr const char* kPage = "docs/models/fabric.md";
   const bool even = n.wanted->routing == catalog::RoutingKind::adaptive;
   const int pairs = n.wanted->routing == catalog::RoutingKind::ecmp ? n.wanted->queue_pairs : 1;
   const double links = static_cast<double>(t.leaf_spine_links);
   const double load = even ? 1 : 1 + std::sqrt(2 * math::log(std::max(2.0, links)) / pairs);
   s.figures.push_back({.kind = FigureId::worst_link,
-                       .estimate = within(load, even ? 0 : 0.05, even ? 0.1 : 0.25, Basis::derived,
-                                          "docs/models/fabric.md"),
+                       .estimate = even ? within(load, 0, kEvenLinkSpread, Basis::derived, kPage)
+                                        : figures::estimated(FigureId::worst_link, load,
+                                                             Basis::derived, kPage),
                        .formula = even ? "adaptive routing spreads what hashing would pile up"
                                        : fmt::format("1 + sqrt(2 ln {} / {}), {} routing",
                                                      grouped(t.leaf_spine_links), pairs,
@@ -98,7 +102,7 @@ void add_pauses(figures::Section& s, const review::Review& r, const machine::Net
   const auto add = [&](FigureId id, double value, std::string formula) {
     s.figures.push_back(
         {.kind = id,
-         .estimate = within(value, 0.3, 0.5, Basis::derived, "docs/models/pauses.md"),
+         .estimate = figures::estimated(id, value, Basis::derived, "docs/models/pauses.md"),
          .formula = std::move(formula)});
   };
   if (o.marking) {
@@ -131,8 +135,9 @@ void add_money(figures::Section& s, const machine::Network& n) {
                                       Basis::vendor, "catalog price ranges"}});
   }
   s.figures.push_back({.kind = FigureId::power,
-                       .estimate = within(n.bill.power().base(), 0.15, 0.15, Basis::vendor,
-                                          "catalog switches and optics")});
+                       .estimate =
+                           figures::estimated(FigureId::power, n.bill.power().base(), Basis::vendor,
+                                              "catalog switches and optics")});
 }
 
 // The yardstick people know: a large all-reduce over everything in the site.
@@ -187,8 +192,9 @@ void add_release(figures::Section& s, const review::Review& r, const design::Wan
   s.figures.push_back(
       {.kind = FigureId::weights_across,
        .note = largest->label,
-       .estimate = within((most / line.rate + line.latency).base(), 0, 0.5, Basis::derived,
-                          "the line at its full rate"),
+       .estimate =
+           figures::estimated(FigureId::weights_across, (most / line.rate + line.latency).base(),
+                              Basis::derived, "the line at its full rate"),
        .formula = fmt::format("{} / {} + {}", brief(most), brief(line.rate), brief(line.latency))});
 }
 

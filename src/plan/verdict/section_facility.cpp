@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "layers/facility/ride_through.h"
+#include "model/figures/half_width.h"
 #include "model/machine/site_load.h"
 #include "plan/verdict/sections.h"
 
@@ -28,8 +29,8 @@ Basis basis_of(const machine::Fleet& fleet) {
 void add_power(figures::Section& s, const review::SiteView& v) {
   s.figures.push_back(
       {.kind = FigureId::it_nameplate,
-       .estimate = within(v.it_nameplate.base(), 0.03, 0.03, Basis::vendor,
-                          "catalog nodes, switches, storage"),
+       .estimate = figures::estimated(FigureId::it_nameplate, v.it_nameplate.base(), Basis::vendor,
+                                      "catalog nodes, switches, storage"),
        .formula = fmt::format("fleets {} + networks {} + storage {}", brief(v.fleet_nameplate),
                               brief(v.fabric), brief(v.storage))});
   s.figures.push_back(
@@ -107,8 +108,8 @@ void add_racks(figures::Section& s, const review::SiteView& v) {
       s.figures.push_back(
           {.kind = FigureId::swing,
            .of = p.fleet->fleet->name,
-           .estimate =
-               within(p.swing->amplitude.base(), 0.3, 0.3, Basis::derived, "docs/models/power.md"),
+           .estimate = figures::estimated(FigureId::swing, p.swing->amplitude.base(),
+                                          Basis::derived, "docs/models/power.md"),
            .formula = p.swing->hz < kSlowestHz
                           ? "once in " + brief(seconds(1 / p.swing->hz))
                           : fmt::format("{} Hz{}", significant(p.swing->hz, 3),
@@ -118,7 +119,8 @@ void add_racks(figures::Section& s, const review::SiteView& v) {
   if (v.cdu) {
     s.figures.push_back(
         {.kind = FigureId::coolant_flow,
-         .estimate = within(v.cdu->flow_l_per_min, 0.17, 0.33, Basis::vendor, "catalog cdu_sizing"),
+         .estimate = figures::estimated(FigureId::coolant_flow, v.cdu->flow_l_per_min,
+                                        Basis::vendor, "catalog cdu_sizing"),
          .formula = fmt::format("{} units installed, water class {}", v.cdu->units_installed,
                                 v.cdu->water_class.empty() ? "none" : v.cdu->water_class)});
   }
@@ -133,7 +135,8 @@ void add_backup(figures::Section& s, const review::SiteView& v) {
       facility::dark_a_year({site.battery, site.generator}, outages, mean, review::load_share(v));
   s.figures.push_back(
       {.kind = FigureId::dark_year,
-       .estimate = within(dark.base(), 0.5, 1, Basis::derived, "docs/models/site-in-time.md"),
+       .estimate = figures::estimated(FigureId::dark_year, dark.base(), Basis::derived,
+                                      "docs/models/site-in-time.md"),
        .formula = fmt::format("{} outages of {} a year, batteries {}, generators {}",
                               significant(outages, 2), brief(mean),
                               site.battery ? brief(*site.battery) : "none",
@@ -150,7 +153,7 @@ void add_plant(figures::Section& s, const review::SiteView& v) {
   const auto add = [&](FigureId id, double value, std::string formula) {
     s.figures.push_back(
         {.kind = id,
-         .estimate = within(value, 0, 0, Basis::derived, "docs/models/site-in-time.md"),
+         .estimate = exact(value, Basis::derived, "docs/models/site-in-time.md"),
          .formula = std::move(formula)});
   };
   add(FigureId::cooling_units, plant.installed(),

@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/figures/half_width.h"
 #include "model/jobs/kv_room.h"
 #include "model/jobs/replica_start.h"
 #include "model/jobs/retrieval.h"
@@ -20,24 +21,24 @@ namespace {
 
 using figures::FigureId;
 
-figures::Figure timed(const review::ServeView& v, FigureId id, Seconds value, double widen) {
+figures::Figure timed(const review::ServeView& v, FigureId id, Seconds value) {
   return {.kind = id,
-          .estimate = within(value.base(), std::min(0.9, v.error * widen), v.error * widen, v.basis,
-                             v.reference)};
+          .estimate = figures::widened(id, value.base(), v.error, v.basis, v.reference)};
 }
 
 void add_speed(figures::Section& s, const review::ServeView& v) {
   if (v.model) {
-    s.figures.push_back(timed(v, FigureId::ttft, v.ttft, 1.5));
-    s.figures.push_back(timed(v, FigureId::ttft_p99, v.ttft_p99, 2));
-    s.figures.push_back(timed(v, FigureId::tpot, v.tpot, 1));
-    s.figures.push_back(timed(v, FigureId::tpot_p99, v.tpot_p99, 1.3));
+    s.figures.push_back(timed(v, FigureId::ttft, v.ttft));
+    s.figures.push_back(timed(v, FigureId::ttft_p99, v.ttft_p99));
+    s.figures.push_back(timed(v, FigureId::tpot, v.tpot));
+    s.figures.push_back(timed(v, FigureId::tpot_p99, v.tpot_p99));
   }
   if (v.serve->arrivals.visits() > 1) {
     // What other talks crowd out, and homes that are loaded unevenly, only a run sees.
     s.figures.push_back(
         {.kind = FigureId::cache_found,
-         .estimate = within(v.request.cached_share, 0.25, 0.1, Basis::derived, v.reference),
+         .estimate = figures::estimated(FigureId::cache_found, v.request.cached_share,
+                                        Basis::derived, v.reference),
          .formula = fmt::format(
              "{} {}, {} tokens in a mean one with all before it; {} of {} while blocks give way to "
              "others, router {}",
@@ -45,13 +46,13 @@ void add_speed(figures::Section& s, const review::ServeView& v) {
              significant(v.request.input, 4), v.serve->arrivals.agent ? "tools" : "thoughts",
              brief(v.serve->arrivals.pause()), word_of(v.serve->router))});
   }
-  s.figures.push_back(timed(v, FigureId::latency_p99, v.latency_p99, 1.5));
+  s.figures.push_back(timed(v, FigureId::latency_p99, v.latency_p99));
   if (v.serve->arrivals.agent) {
-    s.figures.push_back(timed(v, FigureId::task_time, v.task, 1.2));
+    s.figures.push_back(timed(v, FigureId::task_time, v.task));
     s.figures.back().formula =
         fmt::format("{} calls of {}, tools of {} between them", v.serve->arrivals.visits(),
                     brief(v.answer), brief(v.serve->arrivals.pause()));
-    s.figures.push_back(timed(v, FigureId::task_p99, v.task_p99, 1.5));
+    s.figures.push_back(timed(v, FigureId::task_p99, v.task_p99));
   }
   s.figures.push_back(
       {.kind = FigureId::replica_capacity,
@@ -105,7 +106,8 @@ void add_size(figures::Section& s, const review::ServeView& v, const review::Cos
   }
   s.figures.push_back(
       {.kind = FigureId::availability,
-       .estimate = within(v.availability, 0.001, 0, Basis::assumed, "docs/models/failure.md"),
+       .estimate = figures::estimated(FigureId::availability, v.availability, Basis::assumed,
+                                      "docs/models/failure.md"),
        .formula = v.dark > 0
                       ? fmt::format("its site is without power for {} a year", brief(years(v.dark)))
                       : ""});
@@ -114,7 +116,8 @@ void add_size(figures::Section& s, const review::ServeView& v, const review::Cos
     const double usd_per_mtoken = v.devices * hour / (v.output_tokens_per_s * 3600) * 1e6;
     s.figures.push_back(
         {.kind = FigureId::usd_per_mtoken,
-         .estimate = within(usd_per_mtoken, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
+         .estimate = figures::estimated(FigureId::usd_per_mtoken, usd_per_mtoken, Basis::derived,
+                                        "docs/models/ownership.md"),
          .formula =
              fmt::format("{} accelerators x {} USD/h / {} tokens/s", significant(v.devices, 4),
                          significant(hour, 3), significant(v.output_tokens_per_s, 4))});
@@ -140,7 +143,9 @@ void add_failover(figures::Section& s, const review::ServeView& v) {
   add(FigureId::failover_served, within(f.served(v.peak), v.error, 0, v.basis, v.reference),
       where.empty() ? "no other zone has a way and room" : where);
   add(FigureId::availability_alone,
-      within(v.availability_alone, 0.001, 0, Basis::assumed, "docs/models/failure.md"), "");
+      figures::estimated(FigureId::availability_alone, v.availability_alone, Basis::assumed,
+                         "docs/models/failure.md"),
+      "");
   if (f.to.empty()) return;
   add(FigureId::failover_load, within(f.load(), v.error, v.error, v.basis, v.reference), "");
   const Seconds away = std::ranges::max_element(f.to, {}, [](const review::FailoverTo& t) {
@@ -148,12 +153,13 @@ void add_failover(figures::Section& s, const review::ServeView& v) {
                        })->way.away();
   const std::string way = fmt::format("with up to {} on the way", brief(away));
   if (v.model) {
-    s.figures.push_back(timed(v, FigureId::failover_ttft_p99, f.ttft_p99(), 2));
+    s.figures.push_back(timed(v, FigureId::failover_ttft_p99, f.ttft_p99()));
     s.figures.back().formula = way;
   }
-  s.figures.push_back(timed(v, FigureId::failover_latency_p99, f.latency_p99(), 1.5));
+  s.figures.push_back(timed(v, FigureId::failover_latency_p99, f.latency_p99()));
   s.figures.back().formula = way;
-  add(FigureId::failover_bytes, within(line.base(), 0.3, 0.3, Basis::derived, "the design"), "");
+  add(FigureId::failover_bytes,
+      figures::estimated(FigureId::failover_bytes, line.base(), Basis::derived, "the design"), "");
 }
 
 // What comes with the requests at their peak, and how long a new replica waits for its weights.
@@ -162,7 +168,8 @@ void add_bytes(figures::Section& s, const review::ServeView& v, const review::Re
     s.figures.push_back(
         {.kind = FigureId::kv_tier_rate,
          .note = v.serve->kv_tier->tier,
-         .estimate = within(v.kv.rate.base(), 0.3, 0.3, Basis::derived, v.reference),
+         .estimate = figures::estimated(FigureId::kv_tier_rate, v.kv.rate.base(), Basis::derived,
+                                        v.reference),
          .formula = "all replicas at once; what it brings back, only a run sees"});
   }
   if (v.serve->request_size) {
@@ -181,8 +188,9 @@ void add_bytes(figures::Section& s, const review::ServeView& v, const review::Re
       jobs::weights_rate(*r.machine, *tier, *v.fleet, v.devices_per_replica);
   s.figures.push_back({.kind = FigureId::load_time,
                        .note = "from " + tier->label,
-                       .estimate = within((v.weights / rate).base(), 0.2, 1.0, Basis::derived,
-                                          "docs/models/storage.md"),
+                       .estimate =
+                           figures::estimated(FigureId::load_time, (v.weights / rate).base(),
+                                              Basis::derived, "docs/models/storage.md"),
                        .formula = fmt::format("{} / {}: alone on the tier and one host's "
                                               "ports, 5.9 GB/s an accelerator at the most",
                                               brief(v.weights), brief(rate))});
@@ -198,7 +206,8 @@ void add_retrieval(figures::Section& s, const review::ServeView& v, const review
   if (!ask) return;
   const auto add = [&](FigureId id, Seconds value, std::string formula) {
     s.figures.push_back({.kind = id,
-                         .estimate = within(value.base(), 0.4, 0.6, Basis::assumed, v.reference),
+                         .estimate =
+                             figures::estimated(id, value.base(), Basis::assumed, v.reference),
                          .formula = std::move(formula)});
   };
   const traffic::RetrievalLaw& law = ask->law;
@@ -248,13 +257,13 @@ void add_cascade(figures::Section& s, const review::ServeView& v, const review::
                             significant(share, 3), significant(*c->large->serve->quality, 3), name,
                             name, significant(*c->large->serve->quality, 3)));
   }
-  s.figures.push_back(timed(v, FigureId::answer_time, c->answer, 1.2));
+  s.figures.push_back(timed(v, FigureId::answer_time, c->answer));
   s.figures.back().formula = fmt::format("{} + {} x {} of '{}'", brief(v.answer),
                                          significant(share, 3), brief(c->large->answer), name);
   const auto add_cost = [&](FigureId id, double usd, std::string formula) {
     s.figures.push_back(
         {.kind = id,
-         .estimate = within(usd, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
+         .estimate = figures::estimated(id, usd, Basis::derived, "docs/models/ownership.md"),
          .formula = std::move(formula)});
   };
   if (c->usd_alone <= 0) return;

@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "layers/failure/causes.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -157,13 +158,15 @@ figures::Section checkpoint_section(const review::TrainView& v) {
                           grouped(v.accelerators), k.async ? "asynchronous" : "synchronous");
   s.figures.push_back(
       {.kind = FigureId::checkpoint_size,
-       .estimate = within(k.size.base(), 0.005, 0.005, Basis::derived, "docs/models/checkpoint.md"),
+       .estimate = figures::estimated(FigureId::checkpoint_size, k.size.base(), Basis::derived,
+                                      "docs/models/checkpoint.md"),
        .formula = fmt::format("{} parameters x {} B", count_to_brief(v.parameters, 5),
                               significant(k.size.base() / v.parameters, 4))});
   add_checkpoint_times(s, k);
   s.figures.push_back({.kind = FigureId::loss_per_save,
-                       .estimate = within(k.exposure.loss_per_save, 0.5, 0.5, Basis::derived,
-                                          "docs/models/checkpoint.md")});
+                       .estimate =
+                           figures::estimated(FigureId::loss_per_save, k.exposure.loss_per_save,
+                                              Basis::derived, "docs/models/checkpoint.md")});
   if (k.host_memory > Bytes(0)) {
     s.figures.push_back(
         {.kind = FigureId::host_memory,
@@ -196,14 +199,16 @@ figures::Section feed_section(const review::TrainView& v) {
                                               brief(v.step.step))});
   s.figures.push_back(
       {.kind = FigureId::accelerator_utilisation,
-       .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
+       .estimate = figures::estimated(FigureId::accelerator_utilisation, f.loader.utilisation,
+                                      Basis::derived, "docs/models/loader.md"),
        .formula = loader_text(f.loader)});
   s.limit = to_text(f.loader.limit);
   if (f.moving_cores < kCoresShown) return s;
   const bool is_direct = f.tier->gpu_path == storage::GpuPath::direct;
   s.figures.push_back(
       {.kind = FigureId::moving_cores,
-       .estimate = within(f.moving_cores, 0.1, 0.1, Basis::fitted, "docs/models/loader.md"),
+       .estimate = figures::estimated(FigureId::moving_cores, f.moving_cores, Basis::fitted,
+                                      "docs/models/loader.md"),
        .formula = fmt::format(
            "{} a host x {} core seconds a GB, {}", brief(f.wanted / std::max(1, v.hosts)),
            significant(storage::path_cost(f.tier->gpu_path).core_s_per_byte * 1e9, 3),

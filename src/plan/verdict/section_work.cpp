@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "model/design_text/profiles.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {
@@ -25,9 +26,10 @@ figures::Figure tier_rate(FigureId id, BytesPerSecond rate, const machine::Tier&
 void add_latency(figures::Section& s, const machine::Tier& v) {
   const storage::AccessLatency& l = v.latency;
   const bool is_given = v.tier->first_byte.has_value();
+  const figures::HalfWidth& width = figures::half_width(FigureId::latency);
   s.figures.push_back(
       {.kind = FigureId::latency,
-       .estimate = within(l.total.base(), 0.3, is_given ? 0.3 : 1.0,
+       .estimate = within(l.total.base(), width.below, is_given ? width.below : width.above,
                           is_given ? Basis::given : Basis::assumed, "docs/models/loader.md"),
        .formula = fmt::format(
            "media {} + network {} + service {} + transfer {} + host's copy {}; target {}",
@@ -60,7 +62,8 @@ void add_economics(figures::Section& s, const machine::Tier& v, const catalog::C
   const double watts = bought->power.base() * bought->devices / tb;
   s.figures.push_back(
       {.kind = FigureId::watts_per_tb,
-       .estimate = within(watts, 0.25, 0.25, Basis::derived, bought->device->provenance.reference),
+       .estimate = figures::estimated(FigureId::watts_per_tb, watts, Basis::derived,
+                                      bought->device->provenance.reference),
        .formula = formula});
 }
 
@@ -136,7 +139,8 @@ figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
   if (used > Bytes(0)) {
     s.figures.push_back(
         {.kind = FigureId::used,
-         .estimate = within(used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
+         .estimate = figures::estimated(FigureId::used, used.base(), Basis::derived,
+                                        "docs/models/storage.md")});
     s.limit = v.capacity > Bytes(0)
                   ? fmt::format("{} full", show(used / v.capacity, figures::Unit::ratio))
                   : "";
@@ -151,10 +155,12 @@ void add_clean(figures::Section& s, const std::optional<review::CleanView>& clea
   if (!clean) return;
   s.figures.push_back(
       {.kind = FigureId::clean_hold,
-       .estimate = within(clean->held.base(), 0.3, 0.3, Basis::derived, kCarbonPage),
+       .estimate = figures::estimated(FigureId::clean_hold, clean->held.base(), Basis::derived,
+                                      kCarbonPage),
        .formula = "before it comes to the queue"});
   s.figures.push_back({.kind = FigureId::clean_ratio,
-                       .estimate = within(clean->ratio, 0.1, 0.1, Basis::derived, kCarbonPage)});
+                       .estimate = figures::estimated(FigureId::clean_ratio, clean->ratio,
+                                                      Basis::derived, kCarbonPage)});
 }
 
 figures::Section jobs_section(const review::JobsView& v) {
@@ -167,11 +173,13 @@ figures::Section jobs_section(const review::JobsView& v) {
                           v.largest);
   s.figures.push_back(
       {.kind = FigureId::load,
-       .estimate = within(v.queue.load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md")});
+       .estimate = figures::estimated(FigureId::load, v.queue.load, Basis::derived,
+                                      "docs/models/cluster.md")});
   if (v.queue.stable) {
     s.figures.push_back({.kind = FigureId::mean_wait,
-                         .estimate = within(v.queue.mean_wait.base(), 0.5, 1.0, Basis::assumed,
-                                            "docs/models/cluster.md"),
+                         .estimate =
+                             figures::estimated(FigureId::mean_wait, v.queue.mean_wait.base(),
+                                                Basis::assumed, "docs/models/cluster.md"),
                          .formula = "M/G/c, service variation 3: coarse, a trace says more"});
   }
   add_clean(s, v.clean);
@@ -184,13 +192,15 @@ void add_inference(figures::Section& s, const review::BatchView& v) {
   constexpr const char* kInferencePage = "docs/models/serving.md";
   s.figures.push_back(
       {.kind = FigureId::work_hours,
-       .estimate = within(v.work.accelerator_hours, 0.3, 0.3, Basis::derived, kInferencePage),
+       .estimate = figures::estimated(FigureId::work_hours, v.work.accelerator_hours,
+                                      Basis::derived, kInferencePage),
        .formula = fmt::format("{} requests / {} a second x {} accelerators a replica",
                               significant(v.batch->inference->requests, 4),
                               significant(v.work.rate.base(), 3), v.work.devices)});
   s.figures.push_back(
       {.kind = FigureId::work_again,
-       .estimate = within(1 - 1 / v.again, 0.5, 0.5, Basis::derived, kInferencePage),
+       .estimate = figures::estimated(FigureId::work_again, 1 - 1 / v.again, Basis::derived,
+                                      kInferencePage),
        .formula = "a piece begins anew where its host fails or is taken back"});
 }
 
@@ -205,7 +215,8 @@ figures::Section batch_section(const review::BatchView& v) {
   if (v.batch->inference) add_inference(s, v);
   s.figures.push_back(
       {.kind = FigureId::duration,
-       .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
+       .estimate = figures::estimated(FigureId::duration, v.duration.base(), Basis::derived,
+                                      "docs/models/cluster.md"),
        .formula =
            fmt::format("max(compute {}, read {}, write {}){}", brief(v.compute), brief(v.read),
                        brief(v.write), v.bound ? " of " + brief(*v.bound) : "")});

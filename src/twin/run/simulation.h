@@ -54,8 +54,10 @@ struct Replication {
   std::uint64_t log_left_out = 0;
 };
 
+inline constexpr Seconds kUsualHorizon = days(30);
+
 struct RunOptions {
-  Seconds horizon = days(30);
+  Seconds horizon = kUsualHorizon;
   std::uint64_t seed = 1;
   int replications = 1;
   catalog::ReadFile read{};      // of traces that the design names; none: such a stream cannot run

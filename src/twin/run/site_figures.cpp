@@ -11,6 +11,7 @@
 #include "layers/facility/power_limiter.h"
 #include "layers/facility/spectrum.h"
 #include "model/figures/assumptions.h"
+#include "model/figures/half_width.h"
 #include "model/machine/site_load.h"
 
 namespace orrery::run {
@@ -46,7 +47,7 @@ void tell_swing(Section& s, const jobs::TrainJob& job, const world::FleetPart& p
     s.figures.push_back(
         {.kind = id,
          .of = job.label,
-         .estimate = within(value, 0.3, 0.3, Basis::derived, "docs/models/power.md")});
+         .estimate = figures::estimated(id, value, Basis::derived, "docs/models/power.md")});
   };
   add(FigureId::line_hz, line.hz);
   add(FigureId::line_amplitude, line.amplitude.base());
@@ -284,7 +285,8 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
     s.figures.push_back(
         {.kind = FigureId::burst,
          .of = job.label,
-         .estimate = within(burst.highest.base(), 0.1, 0.1, Basis::fitted, "docs/models/power.md"),
+         .estimate = figures::estimated(FigureId::burst, burst.highest.base(), Basis::fitted,
+                                        "docs/models/power.md"),
          .formula = fmt::format("for {} of each step", brief(burst.above_limit))});
   }
   run.sections.push_back(std::move(s));
