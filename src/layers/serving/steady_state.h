@@ -136,7 +136,7 @@ ServingPoint capacity(const Replica& replica, const RequestShape& request,
 
 // Whole replicas for an arrival rate, each at most `load` of its capacity (the rest absorbs
 // bursts).
-double replicas_needed(PerSecond arrivals, PerSecond per_replica, double load = 0.8);
+double replicas_needed(PerSecond arrivals, PerSecond per_replica, double load);
 
 // Static batching: a batch is formed, padded to its longest output and drained before the next. Its
 // cache is reserved for the longest output from the start.

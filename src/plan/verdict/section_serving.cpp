@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "model/figures/assumptions.h"
 #include "model/figures/half_width.h"
 #include "model/jobs/kv_room.h"
 #include "model/jobs/replica_start.h"
@@ -83,8 +84,9 @@ void add_size(figures::Section& s, const review::ServeView& v, const review::Cos
   s.figures.push_back(
       {.kind = FigureId::replicas_needed,
        .estimate = whole_replicas(v),
-       .formula = fmt::format("{} a second at peak / ({} x 0.8)", significant(v.peak.base(), 3),
-                              significant(v.capacity_per_replica.base(), 3))});
+       .formula = fmt::format("{} a second at peak / ({} x {})", significant(v.peak.base(), 3),
+                              significant(v.capacity_per_replica.base(), 3),
+                              significant(figures::assumptions::kReplicaLoad, 2))});
   s.figures.push_back(
       {.kind = FigureId::accelerators,
        .note = v.fleet->host ? "hosts" : "",
