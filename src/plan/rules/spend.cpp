@@ -15,12 +15,12 @@ namespace {
 
 using figures::assumptions::kQuickNotice;
 using figures::assumptions::kQuickRequeue;
-// A price that falls by less than this share is not worth a line.
+// A change that lowers the unit cost by less than this share is not listed.
 constexpr double kLeastGain = 0.0005;
 
-// A change that a platform team can buy or switch on, and the design with it made. The design is
-// changed as a value, because reading the file again for each would take as long as the review;
-// spend_test.cpp holds it against the change applied to the text.
+// A change that a platform team can buy or switch on, with the design after it. The design is
+// changed as a value because reading the file again for each change would take as long as the
+// review; spend_test.cpp compares it with the change applied to the text.
 struct Trial {
   std::string what;
   design_text::Change change;
@@ -40,7 +40,7 @@ std::optional<Trial> asynchronous(const review::Review& r, const review::TrainVi
 }
 
 std::optional<Trial> interval_by_failures(const review::Review& r, const review::TrainView& view) {
-  Trial t{"let the interval follow the failures",
+  Trial t{"set the checkpoint interval by the failure rate",
           {view.path + ".checkpoint.every", "auto"},
           r.design()};
   auto& checkpoint = train_at(t.design, view)->checkpoint;
@@ -50,7 +50,7 @@ std::optional<Trial> interval_by_failures(const review::Review& r, const review:
 }
 
 std::optional<Trial> quick_restart(const review::Review& r, const review::TrainView&) {
-  Trial t{"restart in seconds: drain, requeue and release by an agent",
+  Trial t{"restart in seconds: an agent drains, requeues and releases nodes",
           {"scheduler.recovery.requeue", "2 s"},
           r.design()};
   design::Recovery& recovery = t.design.scheduler.recovery;
@@ -79,14 +79,13 @@ std::optional<Trial> one_more_spare(const review::Review& r, const review::Train
 std::optional<Trial> own_storage_network(const review::Review& r, const review::TrainView&) {
   if (!r.design().fabric.storage.converged) return std::nullopt;
   const design::Network own = separate_storage(r.design().fabric);
-  Trial t{"a storage network of its own",
-          {"fabric.storage", design_text::section_text(own)},
-          r.design()};
+  Trial t{
+      "a separate storage network", {"fabric.storage", design_text::section_text(own)}, r.design()};
   t.design.fabric.storage = own;
   return t;
 }
 
-// Servers, rates and capacity together: the change is the tier's whole entry.
+// Servers, rates and capacity change together, so the edit replaces the tier's whole entry.
 std::optional<Trial> twice_the_servers(const review::Review& r, design::TierIndex tier) {
   const machine::Tier& built = r.tiers()[tier];
   Trial t{"twice the servers of tier '" + built.label + "'", {built.path, ""}, r.design()};
@@ -126,7 +125,7 @@ std::vector<Spend> best_spends(const review::Review& r) {
     const review::Review after = review::run_stages(std::move(trial.design), r.models(), &r);
     const double unit = after.cost.per_useful_hour.base() * 3600;
     if (unit >= before * (1 - kLeastGain)) continue;
-    // Nor is one whose before and after read the same.
+    // A change whose cost looks the same before and after is not listed either.
     const bool prices_differ = significant(unit, 3) != significant(before, 3);
     const bool goodput_differs = show(after.cost.goodput, figures::Unit::ratio) !=
                                  show(r.cost.goodput, figures::Unit::ratio);

@@ -1,4 +1,4 @@
-// The money as a section: the yearly items, the useful hour, each run, the break-even.
+// The section on money: yearly items, cost per useful hour, cost of each run, break-even.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Spread {
 
 double square(double x) { return x * x; }
 
-// The bars of the tornado in quadrature, each side by itself.
+// Adds the bars of the tornado in quadrature, each side separately.
 Spread spread_of(const cost::Tornado& t) {
   Spread s;
   for (const cost::SensitivityBar& b : t.bars) {
@@ -86,8 +86,8 @@ void add_market(figures::Section& s, const review::CostView& c) {
        .estimate = {c.break_even, c.break_even_low, c.break_even_high, Basis::derived,
                     "docs/models/ownership.md"},
        .formula = c.break_even > 1
-                      ? "above 100 %: a contract is cheaper however much it is used"
-                      : fmt::format("owned {} a year / (accelerators x 8760 h x rent)",
+                      ? "above 100 %: a contract is cheaper at any utilisation"
+                      : fmt::format("owned {} per year / (accelerators x 8760 h x rent)",
                                     show(c.owned->annual.base(), figures::Unit::usd_per_year))});
   s.figures.push_back(
       {.kind = FigureId::own_use,
@@ -109,17 +109,17 @@ std::string limit_of(const review::CostView& c) {
   }
   const double share = c.annual > Usd(0) ? most / c.annual : 0;
   std::string limit =
-      fmt::format("{}, {} of the year's cost", name, show(share, figures::Unit::ratio));
+      fmt::format("{}, {} of the yearly cost", name, show(share, figures::Unit::ratio));
   if (!c.tornado.bars.empty()) limit += "; most sensitive to " + c.tornado.bars.front().name;
   return limit;
 }
 
-// None where hardly anything of what is bought makes progress: a price would only look like one.
+// No figure if hardly any of the purchased hours make progress: it would only look like a price.
 void add_useful_hour(figures::Section& s, const review::CostView& c, Estimate price) {
   if (c.per_useful_hour <= UsdPerSecond(0)) return;
   s.figures.push_back(
       {.kind = FigureId::useful_hour,
-       .note = c.in_nodes ? "of a node" : "of an accelerator",
+       .note = c.in_nodes ? "per node" : "per accelerator",
        .estimate = std::move(price),
        .formula =
            fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
@@ -152,7 +152,7 @@ std::vector<figures::Section> cost_sections(const review::Review& review) {
   const Usd running = c.annual - (c.owned ? c.owned->capital : Usd(0));
   s.figures.push_back({.kind = FigureId::running,
                        .estimate = money(running.base()),
-                       .formula = "power, hall, people, repair, rents and fees"});
+                       .formula = "power, hall, staff, repair, rents and fees"});
   add_useful_hour(s, c, money(c.per_useful_hour.base() * 3600));
   if (c.owned) {
     s.figures.push_back(
@@ -165,7 +165,7 @@ std::vector<figures::Section> cost_sections(const review::Review& review) {
   add_runs(s, c, spread);
   add_market(s, c);
   if (!c.unpriced.empty()) {
-    s.summary = "without public price, left out: ";
+    s.summary = "left out because no price is public: ";
     for (std::size_t i = 0; i < c.unpriced.size(); ++i)
       s.summary += (i ? ", " : "") + c.unpriced[i];
   }

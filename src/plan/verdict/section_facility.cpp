@@ -17,10 +17,10 @@ namespace {
 
 using figures::FigureId;
 
-// Slower swings are told by their period.
+// Slower power swings are given by their period.
 constexpr double kSlowestHz = 1e-3;
 
-// The author's own nameplate, or the maker's.
+// Given by the author, or from the vendor.
 Basis basis_of(const machine::Fleet& fleet) {
   const auto& custom = fleet.fleet->custom;
   return custom && custom->max_power ? Basis::given : Basis::vendor;
@@ -137,7 +137,7 @@ void add_backup(figures::Section& s, const review::SiteView& v) {
       {.kind = FigureId::dark_year,
        .estimate = figures::estimated(FigureId::dark_year, dark.base(), Basis::derived,
                                       "docs/models/site-in-time.md"),
-       .formula = fmt::format("{} outages of {} a year, batteries {}, generators {}",
+       .formula = fmt::format("{} outages per year of {}, batteries {}, generators {}",
                               significant(outages, 2), brief(mean),
                               site.battery ? brief(*site.battery) : "none",
                               site.generator ? brief(*site.generator) : "none")});
@@ -159,11 +159,11 @@ void add_plant(figures::Section& s, const review::SiteView& v) {
   add(FigureId::cooling_units, plant.installed(),
       fmt::format("{} of {} and {}", plant.needed(), brief(plant.unit), plant.spares));
   const Seconds until = plant.throttles_after(plant.spares + 1, v.it_nameplate);
-  add(FigureId::throttle_after, until.base(), "coolant x 10 K / what is not carried");
+  add(FigureId::throttle_after, until.base(), "coolant x 10 K / heat that is not removed");
   if (site.cooling_unit_mtbf) {
     const double out = plant.installed() * (facility::kCoolingRepair / *site.cooling_unit_mtbf);
     add(FigureId::cooling_short, poisson_above(plant.spares, out),
-        "units x repair / mtbf, as Poisson");
+        "Poisson probability with mean units x repair / mtbf");
   }
   if (site.cooling_design && v.weather != nullptr && !v.weather->dry_c.empty()) {
     const double hottest = *std::ranges::max_element(v.weather->dry_c);
@@ -182,7 +182,7 @@ void add_year(figures::Section& s, const review::SiteView& v) {
         v.hours.is_empty()
             ? fmt::format("at the grid's mean of {}: the site names no `hours`",
                           v.region->carbon_year)
-            : fmt::format("PUE x intensity of {} hours, a steady draw", v.hours.pue.size());
+            : fmt::format("PUE x intensity of {} hours, at a steady draw", v.hours.pue.size());
     s.figures.push_back(
         {.kind = FigureId::carbon_year,
          .estimate = within(
@@ -218,7 +218,7 @@ std::vector<figures::Section> facility_sections(const review::Review& review) {
     add_plant(s, v);
     add_year(s, v);
     const double used = v.site->power ? v.draw_peak / *v.site->power : 0;
-    s.limit = v.site->power ? fmt::format("site power, {} taken at nameplate",
+    s.limit = v.site->power ? fmt::format("site power, {} used at nameplate",
                                           show(used, figures::Unit::ratio))
                             : fmt::format("the rack: {}", to_text(v.fleets.front().rack.bound));
     sections.push_back(std::move(s));

@@ -1,4 +1,4 @@
-// Sections of services: fit, speed, replicas, what a token costs.
+// Sections of services: fit, speed, replicas, cost per token.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -35,14 +35,15 @@ void add_speed(figures::Section& s, const review::ServeView& v) {
     s.figures.push_back(timed(v, FigureId::tpot_p99, v.tpot_p99));
   }
   if (v.serve->arrivals.visits() > 1) {
-    // What other talks crowd out, and homes that are loaded unevenly, only a run sees.
+    // A closed form: only a run sees what other conversations evict, and homes that are loaded
+    // unevenly.
     s.figures.push_back(
         {.kind = FigureId::cache_found,
          .estimate = figures::estimated(FigureId::cache_found, v.request.cached_share,
                                         Basis::derived, v.reference),
          .formula = fmt::format(
-             "{} {}, {} tokens in a mean one with all before it; {} of {} while blocks give way to "
-             "others, router {}",
+             "{} {}, {} tokens in a mean one with its history; {} of {}, during which other blocks "
+             "may evict its own; router {}",
              v.serve->arrivals.visits(), v.serve->arrivals.agent ? "calls" : "turns",
              significant(v.request.input, 4), v.serve->arrivals.agent ? "tools" : "thoughts",
              brief(v.serve->arrivals.pause()), word_of(v.serve->router))});
@@ -51,8 +52,8 @@ void add_speed(figures::Section& s, const review::ServeView& v) {
   if (v.serve->arrivals.agent) {
     s.figures.push_back(timed(v, FigureId::task_time, v.task));
     s.figures.back().formula =
-        fmt::format("{} calls of {}, tools of {} between them", v.serve->arrivals.visits(),
-                    brief(v.answer), brief(v.serve->arrivals.pause()));
+        fmt::format("{} calls of {}, with tool times of {} between them",
+                    v.serve->arrivals.visits(), brief(v.answer), brief(v.serve->arrivals.pause()));
     s.figures.push_back(timed(v, FigureId::task_p99, v.task_p99));
   }
   s.figures.push_back(
@@ -63,14 +64,14 @@ void add_speed(figures::Section& s, const review::ServeView& v) {
                           : ""});
 }
 
-// What a replica has.
+// Names the devices of a replica.
 std::string device_text(const review::ServeView& v) {
   if (v.slice) return "a slice of " + v.slice->profile->profile;
   const char* what = v.fleet->host ? "host" : "accelerator";
   return fmt::format("{} {}{}", v.devices_per_replica, what, v.devices_per_replica == 1 ? "" : "s");
 }
 
-// Replicas are bought whole, at either end of the interval too.
+// Replicas are bought whole, so the interval's ends are whole too.
 Estimate whole_replicas(const review::ServeView& v) {
   Estimate e = within(v.replicas_needed, v.error, v.error, v.basis, v.reference);
   e.low = std::min(e.value, std::ceil(e.low));
@@ -84,7 +85,7 @@ void add_size(figures::Section& s, const review::ServeView& v, const review::Cos
   s.figures.push_back(
       {.kind = FigureId::replicas_needed,
        .estimate = whole_replicas(v),
-       .formula = fmt::format("{} a second at peak / ({} x {})", significant(v.peak.base(), 3),
+       .formula = fmt::format("{} per second at peak / ({} x {})", significant(v.peak.base(), 3),
                               significant(v.capacity_per_replica.base(), 3),
                               significant(figures::assumptions::kReplicaLoad, 2))});
   s.figures.push_back(
@@ -92,27 +93,28 @@ void add_size(figures::Section& s, const review::ServeView& v, const review::Cos
        .note = v.fleet->host ? "hosts" : "",
        .estimate = exact(v.devices, Basis::derived, v.reference),
        .formula =
-           v.slice ? fmt::format("{} replicas, {} on each, of {} there", significant(v.replicas, 4),
-                                 v.slice->each, significant(v.devices_there, 6))
-                   : fmt::format("{} replicas x {}, of {} there", significant(v.replicas, 4),
+           v.slice ? fmt::format("{} replicas, {} on each accelerator, {} accelerators available",
+                                 significant(v.replicas, 4), v.slice->each,
+                                 significant(v.devices_there, 6))
+                   : fmt::format("{} replicas x {}, {} available", significant(v.replicas, 4),
                                  v.devices_per_replica, significant(v.devices_there, 6))});
   if (v.serve->autoscale) {
     s.figures.push_back(
         {.kind = FigureId::replicas_mean,
          .estimate = within(v.replicas_mean, v.error, v.error, v.basis, v.reference),
-         .formula = fmt::format(
-             "hour by hour, {} requests in flight each, {} to {}; were they there at once: what "
-             "starting takes, only a run sees. All {} are paid for",
-             significant(v.serve->autoscale->target, 3), v.serve->autoscale->min,
-             v.serve->autoscale->max, significant(v.replicas, 4))});
+         .formula =
+             fmt::format("hour by hour, {} requests in flight each, {} to {} replicas; assumes "
+                         "instant starts, only a run sees the time to start. All {} are paid for",
+                         significant(v.serve->autoscale->target, 3), v.serve->autoscale->min,
+                         v.serve->autoscale->max, significant(v.replicas, 4))});
   }
   s.figures.push_back(
       {.kind = FigureId::availability,
        .estimate = figures::estimated(FigureId::availability, v.availability, Basis::assumed,
                                       "docs/models/failure.md"),
-       .formula = v.dark > 0
-                      ? fmt::format("its site is without power for {} a year", brief(years(v.dark)))
-                      : ""});
+       .formula = v.dark > 0 ? fmt::format("its site is without power for {} per year",
+                                           brief(years(v.dark)))
+                             : ""});
   if (v.output_tokens_per_s > 0 && cost.accelerators > 0) {
     const double hour = cost.annual.base() / cost.accelerators / 8760;
     const double usd_per_mtoken = v.devices * hour / (v.output_tokens_per_s * 3600) * 1e6;
@@ -126,7 +128,8 @@ void add_size(figures::Section& s, const review::ServeView& v, const review::Cos
   }
 }
 
-// Its site is lost at peak: whom the others take, and what they are told there.
+// When its site is lost at peak: how many users other zones take, and the latency that they get
+// there.
 void add_failover(figures::Section& s, const review::ServeView& v) {
   if (!v.failover) return;
   const review::FailoverView& f = *v.failover;
@@ -137,13 +140,13 @@ void add_failover(figures::Section& s, const review::ServeView& v) {
   std::string where;
   BytesPerSecond line;
   for (const review::FailoverTo& to : f.to) {
-    where += fmt::format("{}{}: {} a second, {} replicas needed of {}", where.empty() ? "" : "; ",
+    where += fmt::format("{}{}: {} per second, {} replicas needed of {}", where.empty() ? "" : "; ",
                          v.serve->zones[to.zone].site, significant(to.rate.base(), 3),
                          significant(to.replicas_needed, 4), significant(to.replicas, 4));
     line += to.line;
   }
   add(FigureId::failover_served, within(f.served(v.peak), v.error, 0, v.basis, v.reference),
-      where.empty() ? "no other zone has a way and room" : where);
+      where.empty() ? "no other zone has a line and room" : where);
   add(FigureId::availability_alone,
       figures::estimated(FigureId::availability_alone, v.availability_alone, Basis::assumed,
                          "docs/models/failure.md"),
@@ -164,7 +167,8 @@ void add_failover(figures::Section& s, const review::ServeView& v) {
       figures::estimated(FigureId::failover_bytes, line.base(), Basis::derived, "the design"), "");
 }
 
-// What comes with the requests at their peak, and how long a new replica waits for its weights.
+// The bytes that arrive with the requests at peak, and how long a new replica waits for its
+// weights.
 void add_bytes(figures::Section& s, const review::ServeView& v, const review::Review& r) {
   if (v.serve->kv_tier && v.model != nullptr) {
     s.figures.push_back(
@@ -172,10 +176,10 @@ void add_bytes(figures::Section& s, const review::ServeView& v, const review::Re
          .note = v.serve->kv_tier->tier,
          .estimate = figures::estimated(FigureId::kv_tier_rate, v.kv.rate.base(), Basis::derived,
                                         v.reference),
-         .formula = "all replicas at once; what it brings back, only a run sees"});
+         .formula = "all replicas at once; only a run sees how many tokens this saves"});
   }
   if (v.serve->request_size) {
-    // Those that a response cache answers come too.
+    // Requests that a response cache answers bring their bytes too.
     const design::Arrivals& own = v.serve->arrivals;
     const PerSecond come = v.peak + own.rate * (own.cache_hits * own.peak * v.share);
     s.figures.push_back(
@@ -188,21 +192,21 @@ void add_bytes(figures::Section& s, const review::ServeView& v, const review::Re
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
   const BytesPerSecond rate =
       jobs::weights_rate(*r.machine, *tier, *v.fleet, v.devices_per_replica);
-  s.figures.push_back({.kind = FigureId::load_time,
-                       .note = "from " + tier->label,
-                       .estimate =
-                           figures::estimated(FigureId::load_time, (v.weights / rate).base(),
-                                              Basis::derived, "docs/models/storage.md"),
-                       .formula = fmt::format("{} / {}: alone on the tier and one host's "
-                                              "ports, 5.9 GB/s an accelerator at the most",
-                                              brief(v.weights), brief(rate))});
+  s.figures.push_back(
+      {.kind = FigureId::load_time,
+       .note = "from " + tier->label,
+       .estimate = figures::estimated(FigureId::load_time, (v.weights / rate).base(),
+                                      Basis::derived, "docs/models/storage.md"),
+       .formula = fmt::format(
+           "{} / {}: alone on the tier and one host's ports, 5.9 GB/s per accelerator at most",
+           brief(v.weights), brief(rate))});
 }
 
 }  // namespace
 
 namespace {
 
-// What is looked up before a prompt is whole.
+// The retrieval that a request waits for before its prompt is complete.
 void add_retrieval(figures::Section& s, const review::ServeView& v, const review::Review& r) {
   const auto ask = jobs::retrieval_of(*r.machine, *v.serve, *v.fleet);
   if (!ask) return;
@@ -214,17 +218,17 @@ void add_retrieval(figures::Section& s, const review::ServeView& v, const review
   };
   const traffic::RetrievalLaw& law = ask->law;
   add(FigureId::retrieval, v.request.before,
-      fmt::format("{} hop{}, the slowest of {} reads each, {} the median of one at {} of what the "
-                  "tier gives",
+      fmt::format("{} hop{}, each waiting for the slowest of {} reads; the median read takes {} at "
+                  "a load of {} of the tier's reads",
                   law.hops, law.hops == 1 ? "" : "s", significant(law.reads, 3), brief(law.median),
                   show(ask->load(), figures::Unit::ratio)));
   s.figures.back().note = ask->tier->label;
   add(FigureId::retrieval_p99, v.request.before_p99,
       fmt::format("p99 of one read {}", brief(law.p99)));
   s.figures.push_back({.kind = FigureId::retrieval_reads,
-                       .note = "of all services on " + ask->tier->label,
+                       .note = "all services on " + ask->tier->label,
                        .estimate = exact(ask->asked.base(), Basis::derived, "the design"),
-                       .formula = fmt::format("the tier gives {} a second, by its {}",
+                       .formula = fmt::format("the tier gives {} per second, limited by its {}",
                                               significant(ask->gives.base(), 3),
                                               ask->by_rate ? "rate" : "drives")});
 }
@@ -242,7 +246,7 @@ void add_quality(figures::Section& s, double value, double better, const review:
                        .formula = std::move(formula)});
 }
 
-// What a cascade's answers are worth, take and cost, beside the larger model's alone.
+// Quality, time and cost of a cascade's answers, beside those of the larger model alone.
 void add_cascade(figures::Section& s, const review::ServeView& v, const review::Review& r) {
   const std::optional<review::CascadeView> c = review::view_cascade(r, v);
   if (!c) {
@@ -253,8 +257,8 @@ void add_cascade(figures::Section& s, const review::ServeView& v, const review::
   const std::string& name = v.serve->escalate->service;
   if (c->quality) {
     add_quality(s, *c->quality, *c->quality_best, v,
-                fmt::format("{} x {} + {} x {} of '{}', were those that go on like the others; at "
-                            "best they are those that were wrong. '{}' alone: {}",
+                fmt::format("{} x {} + {} x {} of '{}', if escalated requests are like the others; "
+                            "at best, they are those answered wrong. '{}' alone: {}",
                             significant(1 - share, 3), significant(*v.serve->quality, 3),
                             significant(share, 3), significant(*c->large->serve->quality, 3), name,
                             name, significant(*c->large->serve->quality, 3)));
@@ -291,7 +295,8 @@ std::vector<figures::Section> serving_sections(const review::Review& review) {
       continue;
     }
     const std::string on = device_text(v);
-    s.summary = fmt::format("{} on {}, {} a replica, {}", v.model ? v.model->id : "plain network",
+    s.summary = fmt::format("{} on {}, {} per replica, {}",
+                            v.model ? v.model->id : "non-transformer network",
                             v.fleet->device()->name, on, v.serve->engine);
     add_speed(s, v);
     add_retrieval(s, v, review);

@@ -37,15 +37,15 @@ void add_latency(figures::Section& s, const machine::Tier& v) {
            brief(l.host_copy), brief(machine::latency_target(v.tier->tier)))});
 }
 
-// What a usable terabyte of an owned tier takes to buy and to feed.
+// Purchase price and power per usable terabyte of an owned tier.
 void add_economics(figures::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
   if (v.per_node || !v.tier->provider.empty() || v.capacity <= Bytes(0)) return;
   const auto bought = purchase_of(v, catalog);
   if (!bought || bought->devices <= 0) return;
   const double tb = v.capacity / terabytes(1);
   const std::string why = bought->as_counted ? "as the design counts them"
-                          : v.need           ? "bound by " + v.need->bound_by
-                                             : "bound by " + std::string(to_text(bought->limit));
+                          : v.need           ? "limited by " + v.need->bound_by
+                                             : "limited by " + std::string(to_text(bought->limit));
   const std::string formula = fmt::format(
       "{} x {} for {} TB, {}{}", significant(bought->devices, 6), bought->device->id,
       significant(tb, 4), why,
@@ -67,7 +67,7 @@ void add_economics(figures::Section& s, const machine::Tier& v, const catalog::C
        .formula = formula});
 }
 
-// Nines of a year, and how far off they may be: drives that fail 2.5 times more or less often.
+// The nines of durability per year, with their error: drives fail 2.5 times more or less often.
 void add_durability(figures::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
   using figures::assumptions::kFailureSpread;
   const auto usual = durability_of(v, catalog);
@@ -89,11 +89,11 @@ void add_durability(figures::Section& s, const machine::Tier& v, const catalog::
                        significant(v.servers, 6))});
 }
 
-// How many servers a tier has whose design leaves it open, and for what.
+// How many servers a tier gets if the design leaves it open, and what limits them.
 void add_servers(figures::Section& s, const machine::Tier& v) {
   if (!v.need) return;
   const storage::TierSize& size = v.need->size;
-  // Rates are known to a quarter; how many a code is spread over is counted.
+  // Rates are known to a quarter; the number of servers that a code is spread over is exact.
   const double spread = v.need->for_durability ? 0 : v.rate_error;
   const auto few = [](double devices) {
     return devices < 0.005 ? std::string("0") : significant(devices, 3);
@@ -102,13 +102,13 @@ void add_servers(figures::Section& s, const machine::Tier& v) {
       {.kind = FigureId::servers,
        .estimate = within(v.servers, spread, spread, Basis::derived, "docs/models/storage.md"),
        .formula = fmt::format(
-           "max(capacity {}, read {}, write {}, requests {}) devices, {} a server; {}",
+           "max(capacity {}, read {}, write {}, requests {}) devices, {} per server; {}",
            few(size.by_capacity), few(size.by_read), few(size.by_write), few(size.by_requests),
            machine::options_of(v).server.devices, v.need->bound_by)});
 }
 
 std::string summary_of(const machine::Tier& v, const catalog::Catalog& catalog) {
-  std::string text = v.per_node                 ? "of one host"
+  std::string text = v.per_node                 ? "per host"
                      : v.tier->provider.empty() ? ""
                                                 : "rented from " + v.tier->provider;
   if (v.tier->profile.empty()) return text;
@@ -116,9 +116,9 @@ std::string summary_of(const machine::Tier& v, const catalog::Catalog& catalog) 
   return text + "profile " + design_text::profile_text(*v.tier, catalog);
 }
 
-// Where the servers cannot pass on what the devices give.
+// What limits the rate if the servers cannot pass on what the devices deliver.
 std::string rate_limit(storage::RateLimit limit) {
-  return limit == storage::RateLimit::devices ? "" : fmt::format("held by {}", to_text(limit));
+  return limit == storage::RateLimit::devices ? "" : fmt::format("limited by {}", to_text(limit));
 }
 
 figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {
@@ -150,14 +150,14 @@ figures::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
   return s;
 }
 
-// What waiting for clean hours costs, and what it brings.
+// What waiting for clean hours costs, and what it saves.
 void add_clean(figures::Section& s, const std::optional<review::CleanView>& clean) {
   if (!clean) return;
   s.figures.push_back(
       {.kind = FigureId::clean_hold,
        .estimate = figures::estimated(FigureId::clean_hold, clean->held.base(), Basis::derived,
                                       kCarbonPage),
-       .formula = "before it comes to the queue"});
+       .formula = "before it enters the queue"});
   s.figures.push_back({.kind = FigureId::clean_ratio,
                        .estimate = figures::estimated(FigureId::clean_ratio, clean->ratio,
                                                       Basis::derived, kCarbonPage)});
@@ -169,8 +169,8 @@ figures::Section jobs_section(const review::JobsView& v) {
     s.summary = fmt::format("trace {}: queue waits need simulated time", v.jobs->trace);
     return s;
   }
-  s.summary = fmt::format("{} accelerators a job on average, up to {}", significant(v.mean_size, 3),
-                          v.largest);
+  s.summary = fmt::format("{} accelerators per job on average, up to {}",
+                          significant(v.mean_size, 3), v.largest);
   s.figures.push_back(
       {.kind = FigureId::load,
        .estimate = figures::estimated(FigureId::load, v.queue.load, Basis::derived,
@@ -180,28 +180,29 @@ figures::Section jobs_section(const review::JobsView& v) {
                          .estimate =
                              figures::estimated(FigureId::mean_wait, v.queue.mean_wait.base(),
                                                 Basis::assumed, "docs/models/cluster.md"),
-                         .formula = "M/G/c, service variation 3: coarse, a trace says more"});
+                         .formula = "M/G/c, service variation 3: coarse; a trace gives a better "
+                                    "answer"});
   }
   add_clean(s, v.clean);
   s.limit = v.queue.stable ? "" : "more work arrives than the fleet can do";
   return s;
 }
 
-// What requests come to, and what is answered twice.
+// The work that requests amount to, and the share that is computed twice.
 void add_inference(figures::Section& s, const review::BatchView& v) {
   constexpr const char* kInferencePage = "docs/models/serving.md";
   s.figures.push_back(
       {.kind = FigureId::work_hours,
        .estimate = figures::estimated(FigureId::work_hours, v.work.accelerator_hours,
                                       Basis::derived, kInferencePage),
-       .formula = fmt::format("{} requests / {} a second x {} accelerators a replica",
+       .formula = fmt::format("{} requests / {} per second x {} accelerators per replica",
                               significant(v.batch->inference->requests, 4),
                               significant(v.work.rate.base(), 3), v.work.devices)});
   s.figures.push_back(
       {.kind = FigureId::work_again,
        .estimate = figures::estimated(FigureId::work_again, 1 - 1 / v.again, Basis::derived,
                                       kInferencePage),
-       .formula = "a piece begins anew where its host fails or is taken back"});
+       .formula = "a piece starts again if its host fails or is taken back"});
 }
 
 figures::Section batch_section(const review::BatchView& v) {
@@ -228,7 +229,7 @@ figures::Section batch_section(const review::BatchView& v) {
   return s;
 }
 
-// The account of a fleet: who holds what of it.
+// The ledger of a fleet: which workload holds how many nodes.
 figures::Section book_section(const review::Review& r, const machine::Fleet& fleet) {
   const machine::FleetBook& book = r.book_of(fleet);
   figures::Section s{.layer = figures::Layer::cluster, .name = fleet.fleet->name + " fleet"};
