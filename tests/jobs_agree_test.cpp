@@ -75,7 +75,8 @@ std::string numbers(const std::vector<double>& values) {
   return out;
 }
 
-std::string said(const jobs::JobHead& j) { return j.label + '|' + j.path + '|' + j.infeasible + '|'; }
+std::string said(const jobs::JobHead& j) { return j.label + '|' + j.path + '|' + j.infeasible +
+                                          '|'; }
 
 std::string said(const jobs::ServeJob& j) {
   return said(static_cast<const jobs::JobHead&>(j)) +

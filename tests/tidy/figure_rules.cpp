@@ -166,12 +166,14 @@ Complaints check_constants(const std::vector<Source>& sources, const Source& lis
 
 Complaints check_bare_numbers(const Source& source) {
   static const std::regex kUnit(
-      R"(\b((nano|micro|milli)?seconds|minutes|hours|days|weeks|months|years|(kilo|mega|giga|tera)bytes)"
+      R"(\b((nano|micro|milli)?seconds|minutes|hours|days|weeks|months|years)"
+      R"(|(kilo|mega|giga|tera)bytes)"
       R"(|[kmgt]ib|[mgt](bits|bytes|flops)_per_s|(kilo|mega)?watts|usd(_per_\w+)?)\()");
   if (!answers_designs(source.path)) return {};
   const std::string code = blanked(source.text);
   const auto line_at = [&](std::size_t at) {
-    return 1 + static_cast<int>(std::count(code.begin(), code.begin() + static_cast<long>(at), '\n'));
+    return 1 + static_cast<int>(std::count(code.begin(), code.begin() + static_cast<long>(at),
+                                           '\n'));
   };
   Complaints complaints;
   for (std::sregex_iterator it(code.begin(), code.end(), kUnit), end; it != end; ++it) {

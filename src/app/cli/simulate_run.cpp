@@ -101,7 +101,8 @@ std::optional<run::Run> simulate_design(const jobs::LoadedMachine& loaded,
     progress.step();
     return !terminal.interrupted();
   };
-  const auto done = server::replicate_all(simulation, {.threads = threads, .part = part, .whole = {}});
+  const auto done = server::replicate_all(simulation,
+                                          {.threads = threads, .part = part, .whole = {}});
   if (done.empty()) return std::nullopt;
   return simulation.run_of(done);
 }

@@ -34,7 +34,8 @@ machine::Machine machine_of_two_sites(const std::string& fleet, const std::strin
   return build_machine(read.value(), machine::known());
 }
 
-TrainJob job_on(const design::Workload& w, const design::Train& train, const machine::Fleet& fleet) {
+TrainJob job_on(const design::Workload& w, const design::Train& train,
+                const machine::Fleet& fleet) {
   TrainJob job;
   job.workload = &w;
   job.train = &train;

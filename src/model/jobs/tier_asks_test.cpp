@@ -110,7 +110,8 @@ TEST(TierAsks, goals_and_intervals_set_the_rate_of_saves) {
     job.checkpoint->files = 4;
     job.checkpoint->interval = seconds(30);
     job.checkpoint->first = job.checkpoint->safe = &m.tiers[design::TierIndex(0)];
-    job.checkpoint->later = {{.tier = &m.tiers[design::TierIndex(1)], .kept = {}, .every = seconds(5)}};
+    job.checkpoint->later = {{.tier = &m.tiers[design::TierIndex(1)], .kept = {},
+                              .every = seconds(5)}};
     std::vector<double> writes;
     for (const machine::TierAsk& a : asks_of(job, m)) writes.push_back(a.demand.write.base());
     return writes;

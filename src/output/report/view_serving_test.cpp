@@ -27,7 +27,8 @@ workloads:
   - serve: { name: other, model: llama-3-8b, replicas: 1, tp: 1,
              arrivals: { rate: 1 /s, input_tokens: 900, output_tokens: 20 },
              objective: { latency_p99: 1 s } }
-  - serve: { name: chat, model: llama-3-8b, engine: tensorrt-llm, replicas: 3, tp: 1, precision: fp8,
+  - serve: { name: chat, model: llama-3-8b, engine: tensorrt-llm, replicas: 3, tp: 1,
+            precision: fp8,
              arrivals: { rate: 6 /s, peak: 1.5, input_tokens: 1500, output_tokens: 30 },
              objective: { ttft_p99: 200 ms, tpot_p99: 30 ms } }
 )";

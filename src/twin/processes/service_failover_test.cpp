@@ -31,7 +31,8 @@ fabric:
   compute: { topology: fat-tree, switch: qm9700 }
   wan: [{ between: [east, west], rate: 10 Gb/s, latency: 60 ms }]
 storage:
-  - { name: hot, tier: hot, kind: object, site: east, servers: 3, device: tlc-gen4, devices_per_server: 8, read: 20 GB/s, write: 8 GB/s, capacity: 100 TB }
+  - { name: hot, tier: hot, kind: object, site: east, servers: 3, device: tlc-gen4,
+     devices_per_server: 8, read: 20 GB/s, write: 8 GB/s, capacity: 100 TB }
 scheduler: { kind: kubernetes, recovery: { detect: 15 s, restart: 90 s } }
 workloads:
   - serve:

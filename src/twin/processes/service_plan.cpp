@@ -74,7 +74,7 @@ void plan_plain(ServicePlan& p) {
 
 ServicePlan plan_of(jobs::ServeJob job) {
   ServicePlan p{.job = std::move(job)};
-  if (p.job.fleet != nullptr) p.fleet = p.job.fleet->index.value();
+  if (p.job.fleet != nullptr) p.fleet = p.job.fleet->index;
   if (!p.feasible()) return p;
   p.replicas = static_cast<int>(std::min(p.job.replicas, kMostReplicas));
   p.least = static_cast<int>(std::min(p.job.replicas_least, kMostReplicas));

@@ -21,7 +21,7 @@ namespace orrery::processes {
 
 struct ServicePlan {
   jobs::ServeJob job;
-  std::size_t fleet = 0;
+  design::FleetIndex fleet;
   std::string stands_in;  // what closed form does, empty where requests are simulated
   int replicas = 0;       // at the most, where an autoscaler calls them
   int least = 0;          // that stand always; `replicas` without an autoscaler

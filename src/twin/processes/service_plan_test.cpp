@@ -23,7 +23,8 @@ struct PlainService {
     design::Design d = world::sample_design();
     base = jobs::build_machine(d, machine::known());
     serve.network = design::PlainNetwork{
-        .params = 1e8, .forward = *jobs::plain_rate(base, base.fleets[design::FleetIndex(0)]) * seconds(0.01)};
+        .params = 1e8,
+        .forward = *jobs::plain_rate(base, base.fleets[world::kFirstFleet]) * seconds(0.01)};
     serve.arrivals = {.rate = PerSecond(300)};
   }
   ServicePlan plan() {
@@ -210,7 +211,8 @@ TEST(ServicePlan, replicas_carry_the_peak_at_80_percent_load) {
   EXPECT_EQ(p.ask.replicas, p.replicas);
   EXPECT_EQ(p.ask.most, p.most);
   EXPECT_EQ(p.ask.start, p.job.start);
-  EXPECT_EQ(p.job.start, jobs::replica_start(s.machine, *p.job.serve, s.machine.fleets[design::FleetIndex(0)], 1));
+  EXPECT_EQ(p.job.start,
+            jobs::replica_start(s.machine, *p.job.serve, s.machine.fleets[world::kFirstFleet], 1));
   EXPECT_EQ(p.ask.serve, p.job.serve);
   EXPECT_FALSE(p.ask.rise || p.ask.retrieval);
   EXPECT_EQ(p.ask.guests, 0);

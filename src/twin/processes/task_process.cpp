@@ -26,7 +26,7 @@ constexpr std::uint64_t kAsked = 200;
 
 }  // namespace
 
-TaskProcess::TaskProcess(world::World& world, world::ProcessIndex index, std::size_t fleet,
+TaskProcess::TaskProcess(world::World& world, world::ProcessIndex index, design::FleetIndex fleet,
                          const design::Workload& workload)
     : world::Process(index, fleet),
       kernel_(world.kernel()),

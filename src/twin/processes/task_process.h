@@ -56,7 +56,7 @@ struct TaskOutcome {
 
 class TaskProcess : public world::Process, public sim::EventHandler {
  public:
-  TaskProcess(world::World& world, world::ProcessIndex index, std::size_t fleet,
+  TaskProcess(world::World& world, world::ProcessIndex index, design::FleetIndex fleet,
               const design::Workload& workload);
   ~TaskProcess() override { kernel_.forget(*this); }
   TaskProcess(const TaskProcess&) = delete;

@@ -31,7 +31,7 @@ std::int64_t part_of(std::int64_t span, double share) {
 
 TrainProcess::TrainProcess(world::World& world, world::ProcessIndex index,
                            const jobs::TrainJob& job, int run)
-    : world::Process(index, job.feasible() ? job.fleet->index.value() : 0),
+    : world::Process(index, job.feasible() ? job.fleet->index : design::FleetIndex()),
       job_(job),
       run_(run),
       spec_(world.spec()),
@@ -294,7 +294,7 @@ std::int64_t TrainProcess::stepped_ns() const {
 
 failure::Progress TrainProcess::progress() const { return progress_after(cycle_, stepped_ns()); }
 
-std::size_t TrainProcess::hosts_beside(std::size_t fleet, world::HostIndex host) const {
+std::size_t TrainProcess::hosts_beside(design::FleetIndex fleet, world::HostIndex host) const {
   if (phase_ != Phase::steps) return 0;
   const bool is_its = fleet == fleet_number() && std::ranges::find(hosts_, host) != hosts_.end();
   return is_its ? 0 : hosts_.size();

@@ -77,7 +77,7 @@ class TrainProcess final : public world::Process, public sim::EventHandler {
   void set_back(cluster::Cause cause, Seconds span, double share) override;
   void corrupted(std::uint32_t part, world::HostIndex host) override;
   std::vector<cluster::NodeShare> lost_host(std::uint32_t part, world::HostIndex host) override;
-  std::size_t hosts_beside(std::size_t fleet, world::HostIndex host) const override;
+  std::size_t hosts_beside(design::FleetIndex fleet, world::HostIndex host) const override;
   std::optional<int> training_run() const override { return run_; }
   void room_came() override;
   std::string known_as() const override { return job_.label; }

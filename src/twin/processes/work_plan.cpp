@@ -27,8 +27,8 @@ void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
   p.trace = std::move(trace->jobs);
 }
 
-std::size_t index_of(const machine::Fleet* fleet) {
-  return fleet == nullptr ? 0 : fleet->index.value();
+design::FleetIndex index_of(const machine::Fleet* fleet) {
+  return fleet == nullptr ? design::FleetIndex() : fleet->index;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ BatchPlan batch_plan(jobs::BatchJob job) {
   BatchPlan p{.job = std::move(job)};
   if (!p.feasible()) return p;
   const machine::Fleet& fleet = *p.job.fleet;
-  p.fleet = fleet.index.value();
+  p.fleet = fleet.index;
   const auto& terms = p.job.workload->terms;
   const int hosts =
       terms.nodes ? std::min(fleet.hosts, *terms.nodes * fleet.hosts_per_node()) : fleet.hosts;

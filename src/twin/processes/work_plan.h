@@ -19,7 +19,7 @@ namespace orrery::processes {
 
 struct StreamPlan {
   jobs::StreamJob job;
-  std::size_t fleet = 0;
+  design::FleetIndex fleet;
   std::vector<workload::JobRecord> trace;  // empty: drawn
 
   bool feasible() const { return job.feasible(); }
@@ -28,14 +28,14 @@ struct StreamPlan {
 // A stream of jobs that ask for a slice of an accelerator each.
 struct SlicePlan {
   jobs::SliceJob job;
-  std::size_t fleet = 0;
+  design::FleetIndex fleet;
 
   bool feasible() const { return job.feasible(); }
 };
 
 struct BatchPlan {
   jobs::BatchJob job;
-  std::size_t fleet = 0;
+  design::FleetIndex fleet;
   Seconds element;  // how long one takes
 
   bool feasible() const { return job.feasible(); }

@@ -111,7 +111,7 @@ void tell_fleet(Run& run, const world::FleetPart& part, std::vector<RackPower> r
 }  // namespace
 
 void tell_racks(Run& run, const processes::Scenario& scenario, const Replication& first) {
-  for (std::size_t f = 0; f < first.racks.size(); ++f) {
+  for (const design::FleetIndex f : first.racks.indices()) {
     const world::FleetPart& part = scenario.fleets[f];
     if (part.fleet->rented() || part.host_power.peak <= Watts(0) || first.racks[f].empty())
       continue;

@@ -54,7 +54,7 @@ class Teller {
     tell_pipeline(run_, scenario_, over_);
     tell_faults();
     tell_fleets();
-    for (std::size_t s = 0; s < scenario_.machine->sites.size(); ++s) {
+    for (const design::SiteIndex s : scenario_.machine->sites.indices()) {
       tell_site(run_, scenario_, over_, s);
     }
     tell_racks(run_, scenario_, done_.front());
@@ -246,7 +246,7 @@ class Teller {
   }
 
   void tell_fleets() {
-    for (std::size_t f = 0; f < scenario_.fleets.size(); ++f) {
+    for (const design::FleetIndex f : scenario_.fleets.indices()) {
       const world::FleetPart& part = scenario_.fleets[f];
       Section s{.layer = Layer::cluster, .name = part.fleet->fleet->name};
       s.summary = fmt::format("{} hosts, {} in reserve", grouped(part.hosts), grouped(part.spares));

@@ -35,18 +35,19 @@ struct Replication {
   std::uint64_t events = 0;
   bool is_sound = true;                           // every book balances
   cluster::ByCause<cluster::GpuTime> gpu_time{};  // of all fleets
-  std::vector<cluster::ByCause<cluster::GpuTime>> fleet_time;
-  std::vector<std::uint64_t> reserved_stops;  // by fleet: jobs that a reservation put back
+  IndexedVector<design::FleetIndex, cluster::ByCause<cluster::GpuTime>> fleet_time;
+  // Jobs that a reservation put back into the queue.
+  IndexedVector<design::FleetIndex, std::uint64_t> reserved_stops;
   std::vector<processes::JobOutcome> jobs;    // training runs
   std::vector<processes::ServiceOutcome> services;
   std::vector<processes::TaskOutcome> batches;
   std::vector<processes::TaskOutcome> streams;
   std::vector<processes::SliceOutcome> slices;
   processes::PipelineOutcome pipeline;  // no stages where the design has none
-  std::vector<SiteOutcome> sites;
-  std::vector<world::SiteStory> stories;              // of the same
-  std::vector<std::vector<cluster::RackDraw>> racks;  // by fleet; of the first alone
-  std::vector<std::uint64_t> faults;                  // by cause, then fault_names()
+  IndexedVector<design::SiteIndex, SiteOutcome> sites;
+  IndexedVector<design::SiteIndex, world::SiteStory> stories;
+  IndexedVector<design::FleetIndex, std::vector<cluster::RackDraw>> racks;  // of the first alone
+  std::vector<std::uint64_t> faults;  // by cause, then fault_names()
   std::uint64_t lemons_found = 0;
   world::Series series;  // of the first alone, as the events
   std::vector<world::RunEvent> log;

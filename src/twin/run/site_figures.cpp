@@ -72,9 +72,9 @@ void tell_swing(Section& s, const jobs::TrainJob& job, const world::FleetPart& p
 }
 
 // The feed against what stands behind it, fleet by fleet, and the caps that would keep it.
-void tell_feed(Section& s, const processes::Scenario& scenario, std::size_t site,
+void tell_feed(Section& s, const processes::Scenario& scenario, design::SiteIndex site,
                const machine::SiteLoad& load, double highest_w, double pue) {
-  const auto& limit = scenario.machine->sites[design::SiteIndex(site)].site->power;
+  const auto& limit = scenario.machine->sites[site].site->power;
   if (!limit || highest_w * pue <= limit->base()) return;
   std::vector<facility::Feed> feeds = {
       {.name = "site", .limit = *limit, .demand = load.constant * pue}};
@@ -105,7 +105,7 @@ void tell_feed(Section& s, const processes::Scenario& scenario, std::size_t site
 
 // Where a site's energy is found, and what draws the same all day beside it.
 struct SiteDraw {
-  std::size_t site = 0;
+  design::SiteIndex site;
   Watts constant;
 };
 
@@ -174,7 +174,7 @@ void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
 
 // What outages and the cooling did to it, where the design lets them.
 void tell_story(Section& s, const OverReplications& over, const design::Site& site,
-                std::size_t number) {
+                design::SiteIndex number) {
   const auto add = [&](FigureId id, double (*of)(const world::SiteStory&)) {
     over.add(s, id, [=](const Replication& r) { return of(r.stories[number]); });
   };
@@ -214,8 +214,8 @@ Estimate power_model() {
 }
 
 facility::Hours hours_of_run(const processes::Scenario& scenario, const OverReplications& over,
-                             std::size_t site) {
-  const machine::SiteLoad load = machine::load_of(*scenario.machine, design::SiteIndex(site));
+                             design::SiteIndex site) {
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
   const double mean_w = over.estimate([&](const Replication& r) {
                               return (r.sites[site].it_energy / scenario.horizon).base();
                             })
@@ -226,8 +226,8 @@ facility::Hours hours_of_run(const processes::Scenario& scenario, const OverRepl
 }
 
 void tell_site(Run& run, const processes::Scenario& scenario, const OverReplications& over,
-               std::size_t site) {
-  const machine::SiteLoad load = machine::load_of(*scenario.machine, design::SiteIndex(site));
+               design::SiteIndex site) {
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
   const Seconds horizon = run.simulated;
   const OverReplications::Of it_mean = [=](const Replication& r) {
     return (r.sites[site].it_energy / horizon + load.constant).base();
@@ -237,7 +237,7 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
   };
   run.energy_j += over.estimate(it_mean).value * horizon.base();
   if (load.hosts_nameplate <= Watts(0)) return;
-  const machine::Site& built = scenario.machine->sites[design::SiteIndex(site)];
+  const machine::Site& built = scenario.machine->sites[site];
   Section s{.layer = figures::Layer::facility, .name = built.site->name};
   over.add_with(power_model(), s, FigureId::it_mean, it_mean);
   over.add_with(power_model(), s, FigureId::it_highest, it_highest);
@@ -274,7 +274,7 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
   tell_story(s, over, *built.site, site);
   for (const jobs::TrainJob& job : scenario.trains) {
     if (!job.feasible() || job.fleet->rented()) continue;
-    const world::FleetPart& part = scenario.fleets[job.fleet->index.value()];
+    const world::FleetPart& part = scenario.fleets[job.fleet->index];
     if (part.site != site || part.host_power.peak <= Watts(0)) continue;
     tell_swing(s, job, part, built.site->power.value_or(Watts(0)));
     const Watts limit = part.host_power.accelerators / std::max(1, part.accelerators_per_host);

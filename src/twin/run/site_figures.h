@@ -20,9 +20,9 @@ Estimate power_model();
 // Adds the site's section and energy to the run.
 // PUE and carbon by the hour at the run's mean draw; empty where the site names no hours.
 facility::Hours hours_of_run(const processes::Scenario& scenario, const OverReplications& over,
-                             std::size_t site);
+                             design::SiteIndex site);
 
 void tell_site(Run& run, const processes::Scenario& scenario, const OverReplications& over,
-               std::size_t site);
+               design::SiteIndex site);
 
 }  // namespace orrery::run

@@ -325,7 +325,7 @@ bool cannot(Run& run, Layer layer, const std::string& label, const std::string& 
 // What waiting for clean hours cost and brought.
 void add_clean(Section& s, const processes::Scenario& scenario, const OverReplications& over,
                std::size_t at, std::vector<processes::TaskOutcome> Replication::* kind,
-               std::size_t fleet) {
+               design::FleetIndex fleet) {
   const auto& first = (over.done().front().*kind)[at];
   if (first.drawn.empty()) return;
   const facility::Hours by_hour = hours_of_run(scenario, over, scenario.fleets[fleet].site);
@@ -365,7 +365,7 @@ void tell_service(Run& run, const processes::Scenario& scenario, const OverRepli
     return;
   }
   Section s{.layer = Layer::serving, .name = p.job.label};
-  const bool is_host = scenario.machine->fleets[design::FleetIndex(p.fleet)].host != nullptr;
+  const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
   const std::string on = p.beside > 1
                              ? fmt::format("on slices, {} an accelerator", p.beside)
                              : fmt::format("of {} {}{}", p.slots, is_host ? "host" : "accelerator",

@@ -9,13 +9,15 @@
 
 namespace orrery::world {
 
-FaultBoard::FaultBoard(World& world) : world_(world), unseen_(world.fleets()) {
-  for (const FleetPart& part : world.spec().fleets) desks_.emplace_back(part.hosts);
+FaultBoard::FaultBoard(World& world) : world_(world), unseen_(world.spec().fleets.size()) {
+  for (const FleetPart& part : world.spec().fleets) {
+    desks_.push_back(failure::RecoveryDesk(part.hosts));
+  }
 }
 
 FaultBoard::~FaultBoard() { world_.kernel().forget(*this); }
 
-void FaultBoard::see_after(Seconds wait, std::size_t fleet, HostIndex host) {
+void FaultBoard::see_after(Seconds wait, design::FleetIndex fleet, HostIndex host) {
   sim::Kernel& kernel = world_.kernel();
   kernel.schedule(kernel.now().after(wait), sim::EventRank::finish, *this, 0,
                   HostOfFleet{fleet, host}.packed());
@@ -28,7 +30,7 @@ void FaultBoard::on_event(sim::Kernel&, std::uint32_t, std::uint64_t data) {
   }
 }
 
-void FaultBoard::mark_struck(std::size_t fleet, HostIndex host) {
+void FaultBoard::mark_struck(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   if (f.state(host) != HostState::in_service) return;
   f.set_state(host, HostState::struck);
@@ -52,7 +54,7 @@ std::vector<JobTag> FaultBoard::tags_hit(FleetState& f, HostIndex host,
   return tags;
 }
 
-void FaultBoard::strike(std::size_t fleet, HostIndex host, const failure::FaultCause& cause,
+void FaultBoard::strike(design::FleetIndex fleet, HostIndex host, const failure::FaultCause& cause,
                         double where) {
   FleetState& f = world_.fleet(fleet);
   ++faults_;
@@ -72,7 +74,7 @@ void FaultBoard::strike(std::size_t fleet, HostIndex host, const failure::FaultC
   see_after(seen, fleet, host);
 }
 
-void FaultBoard::strike_group(std::size_t fleet, HostIndex first, int hosts,
+void FaultBoard::strike_group(design::FleetIndex fleet, HostIndex first, int hosts,
                               const failure::FaultCause& cause) {
   FleetState& f = world_.fleet(fleet);
   ++faults_;
@@ -105,7 +107,7 @@ void FaultBoard::strike_group(std::size_t fleet, HostIndex first, int hosts,
 }
 
 // The policy learns which host is gone, its jobs go back into the queue, and it goes to repair.
-void FaultBoard::see(std::size_t fleet, HostIndex host) {
+void FaultBoard::see(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   const bool was_reserve = f.state(host) == HostState::reserve;
   f.set_state(host, HostState::repair);
@@ -136,7 +138,7 @@ void FaultBoard::see(std::size_t fleet, HostIndex host) {
   call_spares(fleet, call);
 }
 
-void FaultBoard::see_released(std::size_t fleet) {
+void FaultBoard::see_released(design::FleetIndex fleet) {
   FleetState& f = world_.fleet(fleet);
   std::vector<HostIndex>& unseen = unseen_[fleet];
   for (std::size_t i = 0; i < unseen.size();) {
@@ -150,7 +152,7 @@ void FaultBoard::see_released(std::size_t fleet) {
   }
 }
 
-void FaultBoard::pause_network(std::size_t fleet, HostIndex host, RandomStream& random) {
+void FaultBoard::pause_network(design::FleetIndex fleet, HostIndex host, RandomStream& random) {
   const FleetPart& part = world_.fleet(fleet).part();
   if (part.storm.reach <= 0 || world_.fleet(fleet).is_away(host)) return;
   for (const auto& process : world_.processes()) {
@@ -169,7 +171,7 @@ void FaultBoard::pause_network(std::size_t fleet, HostIndex host, RandomStream& 
   }
 }
 
-void FaultBoard::corrupt(std::size_t fleet, HostIndex host) {
+void FaultBoard::corrupt(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   f.queue().jobs_on(node_of(host), there_);
   for (const cluster::JobIndex job : there_) {
@@ -178,7 +180,7 @@ void FaultBoard::corrupt(std::size_t fleet, HostIndex host) {
   }
 }
 
-bool FaultBoard::mend(std::size_t fleet, HostIndex host) {
+bool FaultBoard::mend(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   sim::Kernel& kernel = world_.kernel();
   failure::RecoveryDesk::Call call;
@@ -206,7 +208,7 @@ bool FaultBoard::mend(std::size_t fleet, HostIndex host) {
   return true;
 }
 
-void FaultBoard::call_spares(std::size_t fleet, const failure::RecoveryDesk::Call& call) {
+void FaultBoard::call_spares(design::FleetIndex fleet, const failure::RecoveryDesk::Call& call) {
   FleetState& f = world_.fleet(fleet);
   for (const int node : call.spares) {
     const HostIndex host = host_at(node);
@@ -216,11 +218,11 @@ void FaultBoard::call_spares(std::size_t fleet, const failure::RecoveryDesk::Cal
   }
 }
 
-void FaultBoard::job_runs(std::size_t fleet, const std::string& job) {
+void FaultBoard::job_runs(design::FleetIndex fleet, const std::string& job) {
   desks_[fleet].job_runs(world_.kernel().now(), job);
 }
 
-bool FaultBoard::may_start(std::size_t fleet, const std::string& job) {
+bool FaultBoard::may_start(design::FleetIndex fleet, const std::string& job) {
   return desks_[fleet].job_waits(world_.kernel().now(), job).is_released;
 }
 

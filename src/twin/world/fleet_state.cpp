@@ -77,7 +77,7 @@ bool keeps_nodes(const design::Workload& w) {
 
 }  // namespace
 
-FleetState::FleetState(World& world, std::size_t number)
+FleetState::FleetState(World& world, design::FleetIndex number)
     : world_(world),
       number_(number),
       part_(world.spec().fleets[number]),

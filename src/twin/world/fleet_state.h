@@ -39,12 +39,12 @@ enum class HostState : std::uint8_t {
 
 class FleetState final : public cluster::QueuePort {
  public:
-  FleetState(World& world, std::size_t number);
+  FleetState(World& world, design::FleetIndex number);
   FleetState(const FleetState&) = delete;
   FleetState& operator=(const FleetState&) = delete;
 
   const FleetPart& part() const { return part_; }
-  std::size_t number() const { return number_; }
+  design::FleetIndex number() const { return number_; }
   SlotBook& slots() { return slots_; }
   const SlotBook& slots() const { return slots_; }
   cluster::Queue& queue() { return *queue_; }
@@ -107,7 +107,7 @@ class FleetState final : public cluster::QueuePort {
   double priority_of(ProcessIndex process, const design::Workload& workload, std::uint32_t user);
 
   World& world_;
-  std::size_t number_;
+  design::FleetIndex number_;
   const FleetPart& part_;
   SlotBook slots_;
   struct UserKey {

@@ -39,22 +39,22 @@ std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& cau
 class HostLives final : public sim::EventHandler {
  public:
   // `rate_factors`: one per fleet.
-  HostLives(World& world, const std::vector<double>& rate_factors);
+  HostLives(World& world, const IndexedVector<design::FleetIndex, double>& rate_factors);
   ~HostLives();
   HostLives(const HostLives&) = delete;
   HostLives& operator=(const HostLives&) = delete;
 
   // The host is in service again: its next fault is drawn.
-  void renew(std::size_t fleet, HostIndex host);
+  void renew(design::FleetIndex fleet, HostIndex host);
   // The host went to repair.
-  void send_to_repair(std::size_t fleet, HostIndex host);
+  void send_to_repair(design::FleetIndex fleet, HostIndex host);
   // The policy took it for a lemon: a person replaces the faulty part, and the host comes back
   // with the failure rate of the others. That the right part is found is an assumption.
-  void send_to_hands(std::size_t fleet, HostIndex host);
+  void send_to_hands(design::FleetIndex fleet, HostIndex host);
 
   // A part that the host needs is out until then: the host comes back no earlier, and its next
   // fault is drawn anew.
-  void hold(std::size_t fleet, HostIndex host, sim::SimTime until);
+  void hold(design::FleetIndex fleet, HostIndex host, sim::SimTime until);
 
   // By cause; then hosts taken back, links and NICs that pause.
   const std::vector<std::uint64_t>& faults() const { return faults_; }
@@ -78,23 +78,23 @@ class HostLives final : public sim::EventHandler {
     bool is_lone = false;    // the next fault is none of the host's own: taken back, or a link
   };
   // What comes at a rate of its own, whatever the host's age.
-  double lone_rate(std::size_t fleet) const {
+  double lone_rate(design::FleetIndex fleet) const {
     return spot_rate_[fleet] + link_rate_[fleet] + storm_rate_[fleet];
   }
-  Seconds next_fault(Host& host, std::size_t fleet);
+  Seconds next_fault(Host& host, design::FleetIndex fleet);
 
-  Host& host(std::size_t fleet, HostIndex number) { return hosts_[fleet][number]; }
-  void fail(std::size_t fleet, HostIndex number);
+  Host& host(design::FleetIndex fleet, HostIndex number) { return hosts_[fleet][number]; }
+  void fail(design::FleetIndex fleet, HostIndex number);
   // A silent fault is noticed.
-  void find(std::size_t fleet, HostIndex number);
-  const failure::FaultCause& draw_cause(Host& host, std::size_t fleet);
-  sim::TimerId after(Seconds wait, Kind kind, std::size_t fleet, HostIndex number);
+  void find(design::FleetIndex fleet, HostIndex number);
+  const failure::FaultCause& draw_cause(Host& host, design::FleetIndex fleet);
+  sim::TimerId after(Seconds wait, Kind kind, design::FleetIndex fleet, HostIndex number);
 
   World& world_;
-  std::vector<IndexedVector<HostIndex, Host>> hosts_;
-  std::vector<double> spot_rate_;
-  std::vector<double> link_rate_;
-  std::vector<double> storm_rate_;
+  IndexedVector<design::FleetIndex, IndexedVector<HostIndex, Host>> hosts_;
+  IndexedVector<design::FleetIndex, double> spot_rate_;
+  IndexedVector<design::FleetIndex, double> link_rate_;
+  IndexedVector<design::FleetIndex, double> storm_rate_;
   failure::FaultCause link_{.name = std::string(kLinkFault),
                             .group = failure::FaultGroup::network,
                             .scope = failure::FaultScope::host};

@@ -33,23 +33,23 @@ class PowerMeters {
   // All outlive it.
   PowerMeters(const sim::Kernel& kernel, RunRecorder& recorder, const WorldSpec& spec);
 
-  const SiteMeter& site(std::size_t s) const { return sites_[s]; }
+  const SiteMeter& site(design::SiteIndex s) const { return sites_[s]; }
   // The site draws more from now on, or less.
-  void change(std::size_t site, Watts delta, Watts highest_delta);
+  void change(design::SiteIndex site, Watts delta, Watts highest_delta);
   // Adds the energy up to now to every site.
   void settle();
 
   bool has_rooms() const { return !rooms_.empty(); }
   // What jobs may draw at the site; null unless the scheduler looks at power.
-  facility::PowerRoom* room(std::size_t s) { return rooms_.empty() ? nullptr : &rooms_[s]; }
+  facility::PowerRoom* room(design::SiteIndex s) { return rooms_.empty() ? nullptr : &rooms_[s]; }
 
  private:
   void measure_rooms(const WorldSpec& spec);
 
   const sim::Kernel& kernel_;
   RunRecorder& recorder_;
-  std::vector<SiteMeter> sites_;
-  std::vector<facility::PowerRoom> rooms_;  // by site
+  IndexedVector<design::SiteIndex, SiteMeter> sites_;
+  IndexedVector<design::SiteIndex, facility::PowerRoom> rooms_;
 };
 
 }  // namespace orrery::world

@@ -45,7 +45,7 @@ class Caller {
 class Process : public Activity {
  public:
   ProcessIndex index() const { return index_; }
-  std::size_t fleet_number() const { return fleet_number_; }
+  design::FleetIndex fleet_number() const { return fleet_number_; }
   // From now on it runs when it is called; begin() starts nothing. `caller` outlives the run.
   void answer_to(Caller& caller) { caller_ = &caller; }
   bool is_called() const { return caller_ != nullptr; }
@@ -71,7 +71,7 @@ class Process : public Activity {
   // From now on what that host computes is wrong, and nobody knows.
   virtual void corrupted(std::uint32_t /*part*/, HostIndex) {}
   // Hosts that it steps on; 0 if `host` of a fleet is one of them, or it does not step.
-  virtual std::size_t hosts_beside(std::size_t /*fleet*/, HostIndex) const { return 0; }
+  virtual std::size_t hosts_beside(design::FleetIndex /*fleet*/, HostIndex) const { return 0; }
 
   // Its number among the training runs of the scenario; none of other work.
   virtual std::optional<int> training_run() const { return {}; }
@@ -79,7 +79,7 @@ class Process : public Activity {
   virtual std::string known_as() const { return {}; }
 
  protected:
-  Process(ProcessIndex index, std::size_t fleet) : index_(index), fleet_number_(fleet) {}
+  Process(ProcessIndex index, design::FleetIndex fleet) : index_(index), fleet_number_(fleet) {}
 
   // The tag of one of its jobs in the queue.
   std::uint64_t tag_of(std::uint32_t part) const { return JobTag{index_, part}.packed(); }
@@ -90,7 +90,7 @@ class Process : public Activity {
 
  private:
   ProcessIndex index_;
-  std::size_t fleet_number_;
+  design::FleetIndex fleet_number_;
   Caller* caller_ = nullptr;
 };
 

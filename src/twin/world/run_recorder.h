@@ -32,15 +32,16 @@ class RunRecorder {
   void mark_steps(const std::array<double, kShares>& accelerators, double sign);
   // Accelerators that compute for a share of the time and otherwise wait, as services' do.
   void mark_busy(double accelerators, double share);
-  void change_watts(std::size_t site, Watts delta);
+  void change_watts(design::SiteIndex site, Watts delta);
   // The host passes to the training run, to other work (no `run`), or to nobody, by `mark`.
-  void mark_host(std::size_t fleet, HostIndex host, HostMark mark, std::optional<int> run = {});
+  void mark_host(design::FleetIndex fleet, HostIndex host, HostMark mark,
+                 std::optional<int> run = {});
 
  private:
   const sim::Kernel& kernel_;
   Recorder* recorder_;
   std::array<std::size_t, kShares> share_columns_{};
-  std::vector<std::size_t> site_columns_;
+  IndexedVector<design::SiteIndex, std::size_t> site_columns_;
 };
 
 }  // namespace orrery::world

@@ -30,7 +30,7 @@ class SharedLives final : public sim::EventHandler {
 
  private:
   struct Part {
-    std::size_t fleet = 0;
+    design::FleetIndex fleet;
     HostIndex first;
     int hosts = 0;
     machine::SharedPart kind = machine::SharedPart::leaf_switch;

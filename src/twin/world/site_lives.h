@@ -43,10 +43,10 @@ class SiteLives final : public sim::EventHandler {
   SiteLives(const SiteLives&) = delete;
   SiteLives& operator=(const SiteLives&) = delete;
 
-  bool is_dark(std::size_t site) const { return sites_[site].is_dark; }
+  bool is_dark(design::SiteIndex site) const { return sites_[site].is_dark; }
   // The share of a run's step time that heat takes on this fleet.
-  double lost_to_heat(std::size_t fleet) const;
-  std::vector<SiteStory> stories() const;
+  double lost_to_heat(design::FleetIndex fleet) const;
+  IndexedVector<design::SiteIndex, SiteStory> stories() const;
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -72,18 +72,18 @@ class SiteLives final : public sim::EventHandler {
     SiteStory story;
   };
 
-  Site made_of(std::size_t number);
-  void after(Seconds wait, Kind kind, std::size_t site);
-  void fail_utility(std::size_t number);
-  void darken(std::size_t number);
-  void look(std::size_t number);
-  void throttle(std::size_t number, double carried);
+  Site made_of(design::SiteIndex number);
+  void after(Seconds wait, Kind kind, design::SiteIndex site);
+  void fail_utility(design::SiteIndex number);
+  void darken(design::SiteIndex number);
+  void look(design::SiteIndex number);
+  void throttle(design::SiteIndex number, double carried);
   Seconds next_look(const Site& site, Watts load, Watts carried) const;
   double dry_c(const Site& site) const;
   bool has_weather(const Site& site) const;
 
   World& world_;
-  std::vector<Site> sites_;
+  IndexedVector<design::SiteIndex, Site> sites_;
   failure::FaultCause outage_{.name = "utility outage",
                               .group = failure::FaultGroup::host,
                               .scope = failure::FaultScope::host,

@@ -26,7 +26,7 @@ class Process;
 // Told after slots at a site came free.
 class FreeSlotsObserver {
  public:
-  virtual void slots_came_free(std::size_t site) = 0;
+  virtual void slots_came_free(design::SiteIndex site) = 0;
 
  protected:
   ~FreeSlotsObserver() = default;

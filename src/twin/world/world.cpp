@@ -30,11 +30,11 @@ World::World(const WorldSpec& spec, std::uint64_t seed, bool is_first, Recorder*
       kernel_(seed, recorder),
       recorder_(kernel_, recorder, *spec.machine),
       meters_(kernel_, recorder_, spec) {
-  std::vector<double> factors;
+  IndexedVector<design::FleetIndex, double> factors;
   for (const FleetPart& part : spec.fleets) {
-    const std::size_t f = fleets_.size();
+    const design::FleetIndex f(fleets_.size());
     fleets_.push_back(std::make_unique<FleetState>(*this, f));
-    const auto random = kernel_.stream("failure/rate/" + std::to_string(f));
+    const auto random = kernel_.stream("failure/rate/" + std::to_string(f.value()));
     factors.push_back(is_first ? 1 : rate_factor(*part.failures, random));
     recorder_.add_idle(part.all_hosts() * static_cast<double>(part.accelerators_per_host));
     const Watts idle = part.host_power.idle * part.all_hosts();
@@ -80,7 +80,7 @@ void World::check() {
   }
 }
 
-void World::slots_came_free(std::size_t site) {
+void World::slots_came_free(design::SiteIndex site) {
   if (!meters_.has_rooms()) return;
   for (const auto& f : fleets_) {
     if (f->part().site == site) f->queue().look_again();

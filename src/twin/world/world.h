@@ -57,8 +57,8 @@ class World final : public sim::EventHandler, public FreeSlotsObserver {
 
   const WorldSpec& spec() const { return spec_; }
   sim::Kernel& kernel() { return kernel_; }
-  FleetState& fleet(std::size_t f) { return *fleets_[f]; }
-  std::size_t fleets() const { return fleets_.size(); }
+  FleetState& fleet(design::FleetIndex f) { return *fleets_[f]; }
+  auto fleets() const { return fleets_.indices(); }
   const IndexedVector<ProcessIndex, std::unique_ptr<Process>>& processes() const {
     return processes_;
   }
@@ -76,7 +76,7 @@ class World final : public sim::EventHandler, public FreeSlotsObserver {
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
   // With a power-aware scheduler, queues of the same site may start what the power allows now.
-  void slots_came_free(std::size_t site) override;
+  void slots_came_free(design::SiteIndex site) override;
 
  private:
   void check();
@@ -85,7 +85,7 @@ class World final : public sim::EventHandler, public FreeSlotsObserver {
   sim::Kernel kernel_;
   RunRecorder recorder_;
   PowerMeters meters_;
-  std::vector<std::unique_ptr<FleetState>> fleets_;
+  IndexedVector<design::FleetIndex, std::unique_ptr<FleetState>> fleets_;
   IndexedVector<ProcessIndex, std::unique_ptr<Process>> processes_;
   std::vector<Activity*> activities_;
   std::unique_ptr<FaultBoard> faults_;

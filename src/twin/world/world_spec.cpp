@@ -7,13 +7,6 @@
 namespace orrery::world {
 namespace {
 
-std::size_t site_index(const machine::Machine& m, const machine::Fleet& f) {
-  for (std::size_t i = 0; i < m.sites.size(); ++i) {
-    if (m.sites[design::SiteIndex(i)].site == f.site) return i;
-  }
-  return 0;
-}
-
 // Of one host: a node of several hosts draws as they do together.
 facility::NodePower host_power_of(const machine::Fleet& f) {
   const auto node = facility::node_power_of(f.node.part, f.accelerator());
@@ -66,7 +59,7 @@ StormPlan storm_of(const machine::Machine& m, const machine::Fleet& f) {
 
 FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   const design::Failures& own = f.fleet->failures;
-  FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
+  FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = f.site_index};
   p.hosts = f.hosts;
   p.spares = f.fleet->spares * f.hosts_per_node();
   p.accelerators_per_host = f.accelerators_per_host;

@@ -23,7 +23,7 @@ struct StormPlan {
 struct FleetPart {
   const machine::Fleet* fleet = nullptr;
   const machine::FailureSource* failures = nullptr;
-  std::size_t site = 0;
+  design::SiteIndex site;
   int hosts = 0;   // in service
   int spares = 0;  // hosts that stand by
   int accelerators_per_host = 0;
@@ -46,7 +46,7 @@ struct FleetPart {
 
 struct WorldSpec {
   const machine::Machine* machine = nullptr;
-  std::vector<FleetPart> fleets;  // as the machine's
+  IndexedVector<design::FleetIndex, FleetPart> fleets;  // as the machine's
   Seconds horizon;
 };
 
