@@ -1,7 +1,7 @@
 // Who has used how much of a fleet lately, and what that makes of their place in the queue.
 //
 //   use(t) = use 2^(-t / half-life), half-life 7 days (Slurm's default)
-//   factor  of the fair tree or the classic one, over all users that were seen (priority.h); before
+//   factor  of the fair tree or the classic one, over all users that were seen (fair_share.h); before
 //           anything was used it is 1
 // Settled every few minutes, as Slurm's PriorityCalcPeriod does, and not at every job.
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "core/catalog/vocabulary.h"
 #include "core/sim/sim_time.h"
-#include "layers/cluster/priority.h"
+#include "layers/cluster/fair_share.h"
 
 namespace orrery::cluster {
 

@@ -4,9 +4,6 @@
 // and code traces; summary is assumed, its 99th percentiles at four medians. Lengths of a mix are
 // log-normal, of mean median exp(s^2 / 2) with s = ln(p99 / median) / 2.326: a closed form loads a
 // replica with the means. Lengths that the design gives are means, and every request then has them.
-// Speculation: three guesses per step, of which 2.3 tokens come out with the one that is sure
-// (published acceptance of small drafts, 0.6 to 0.7 per guess), at the cost of the draft's own
-// steps.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 
 #include "model/figures/assumptions.h"
 #include "model/jobs/arrivals.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::jobs {
 namespace {

@@ -12,12 +12,6 @@ namespace orrery::jobs {
 
 serving::AdapterSet adapter_set(const design::Adapters& adapters);
 
-// With adapters a prefix is shared within one of them only: of what a prompt shares, what the cache
-// of a replica at its capacity still has.
-void settle_prefixes(serving::RequestShape& request, const design::Serve& serve,
-                     const serving::Replica& replica, const serving::ServingCosts& costs,
-                     const serving::ServingTarget& target);
-
 // At one load of a replica.
 struct AdapterView {
   serving::ReplicaAdapters adapters;

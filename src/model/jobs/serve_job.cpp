@@ -14,6 +14,7 @@
 #include "model/jobs/conversations.h"
 #include "model/jobs/kv_room.h"
 #include "model/jobs/plain_network.h"
+#include "model/jobs/prefix_cache.h"
 #include "model/jobs/replica_start.h"
 #include "model/jobs/retrieval.h"
 #include "model/jobs/serve_adapters.h"

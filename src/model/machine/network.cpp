@@ -8,6 +8,7 @@
 #include "layers/fabric/bill.h"
 #include "layers/fabric/hazards.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::machine {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "layers/storage/checkpoint.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::machine {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/design/names.h"
 #include "model/design_text/profiles.h"
 #include "model/jobs/tier_asks.h"
+#include "model/machine/tier_purchase.h"
 #include "output/report/figure_json.h"
 #include "plan/verdict/sections.h"
 

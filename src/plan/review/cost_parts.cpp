@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::review {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/base/statistics.h"
 #include "layers/cost/break_even.h"
 #include "layers/cost/site_mix.h"
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 #include "model/figures/assumptions.h"
 #include "plan/review/cost_parts.h"
 

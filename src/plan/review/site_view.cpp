@@ -6,6 +6,7 @@
 
 #include "layers/facility/climate.h"
 #include "model/figures/assumptions.h"
+#include "model/machine/tier_purchase.h"
 
 namespace orrery::review {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/design_text/profiles.h"
 #include "model/figures/assumptions.h"
 #include "model/figures/half_width.h"
+#include "model/machine/tier_purchase.h"
 #include "plan/verdict/sections.h"
 
 namespace orrery::verdict {

@@ -1,4 +1,4 @@
-#include "layers/cluster/priority.h"
+#include "layers/cluster/fair_share.h"
 
 #include <algorithm>
 #include <limits>
