@@ -12,7 +12,7 @@
 namespace orrery::jobs {
 namespace {
 
-constexpr int kPrefixRounds = 4;  // what is found and what is carried settle within
+constexpr int kPrefixRounds = 4;  // rounds in which cache hits and replica load converge
 using figures::assumptions::kAdapterLoadsError;
 constexpr const char* kAdapterPage = "docs/models/serving.md";
 
@@ -29,7 +29,7 @@ serving::AdapterSet adapter_set(const design::Adapters& a) {
 void settle_prefixes(serving::RequestShape& r, const design::Serve& serve,
                      const serving::Replica& replica, const serving::ServingCosts& costs,
                      const serving::ServingTarget& target) {
-  // Of talks it is their history that counts, which has one adapter.
+  // In conversations the history counts, and it always has the same adapter.
   if (!replica.adapters.any() || serve.arrivals.visits() > 1 || r.cached_share <= 0) return;
   const double shared = r.cached_share;
   const double own = r.input * (1 - shared);
@@ -64,13 +64,13 @@ std::vector<figures::Figure> adapter_figures(const AdapterView& v, double error)
          .formula = std::move(formula)});
   };
   add(figures::FigureId::adapter_memory, v.adapters.reserved.base(), 0,
-      fmt::format("{} slots of {}, at the rank that the engine keeps for {}", set.slots,
+      fmt::format("{} slots of {}, at the rank that the engine reserves for {}", set.slots,
                   brief(v.adapters.reserved / set.slots), significant(set.rank, 3)));
   add(figures::FigureId::adapter_loads, v.slots.loads, kAdapterLoadsError,
-      fmt::format("{} adapters for {} slots, use as 1 / place^{}; one takes {}", set.count,
-                  set.slots, significant(set.skew, 3), brief(v.adapters.load)));
+      fmt::format("{} adapters for {} slots, popularity 1 / place^{}; loading one takes {}",
+                  set.count, set.slots, significant(set.skew, 3), brief(v.adapters.load)));
   add(figures::FigureId::adapter_wait, v.wait.base(), 1.5 * error,
-      "in the time to the first token; slots bound that, and not throughput");
+      "included in the time to the first token; slots limit that, not the throughput");
   return figures;
 }
 

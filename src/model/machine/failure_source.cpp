@@ -10,10 +10,10 @@ namespace {
 
 using figures::assumptions::kNodeOfRates;
 
-// How often the market takes one node back.
+// Returns how often the market takes one node back.
 PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog,
                        const std::string& accelerator) {
-  double share = 0.10;  // where no band is published: the middle of those that are
+  double share = 0.10;  // if no band is published: the middle of the published ones
   for (const catalog::SpotBand& band : catalog.spot_bands) {
     if (band.accelerator_id == accelerator && band.low_month && band.high_month) {
       share = (*band.low_month + *band.high_month) / 2;
@@ -32,7 +32,7 @@ FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts
       failure::published_rate(models.failure_rates, hosts * nodes_of_host);
   if (published.per_node > PerSecond(0)) {
     s.base = published.per_node * nodes_of_host;
-    s.reference = "calibration/node_failure_rates: published runs by their size";
+    s.reference = "calibration/node_failure_rates: published runs by size";
     s.low = 1 / published.factor;
     s.high = published.factor;
   }
