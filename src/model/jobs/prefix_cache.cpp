@@ -5,14 +5,14 @@
 namespace orrery::jobs {
 namespace {
 
-constexpr int kPrefixRounds = 4;  // what is found and what is carried settle within
+constexpr int kPrefixRounds = 4;  // rounds in which cache hits and replica load converge
 
 }  // namespace
 
 void settle_prefixes(serving::RequestShape& r, const design::Serve& serve,
                      const serving::Replica& replica, const serving::ServingCosts& costs,
                      const serving::ServingTarget& target) {
-  // Of talks it is their history that counts, which has one adapter.
+  // In conversations the history counts, and it always has the same adapter.
   if (!replica.adapters.any() || serve.arrivals.visits() > 1 || r.cached_share <= 0) return;
   const double shared = r.cached_share;
   const double own = r.input * (1 - shared);

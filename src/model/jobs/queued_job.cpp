@@ -20,7 +20,7 @@ bool has_rate(const QueuedJob& job) {
   return job.jobs->rate.has_value() && job.jobs->mean_duration.has_value();
 }
 
-// Where the design gives no weights, small jobs are as much more frequent as they are smaller.
+// Without weights in the design, the frequency of a size is inversely proportional to it.
 double weight_of(const design::Jobs& jobs, std::size_t size) {
   return size < jobs.weights.size() ? jobs.weights[size] : 1.0 / jobs.sizes[size];
 }
@@ -39,7 +39,7 @@ void fill_sizes(StreamJob& job) {
   job.largest = job.sizes.empty() ? 0 : *std::ranges::max_element(job.sizes);
 }
 
-// The accelerators that one job takes on average: the mix, packed.
+// Returns the accelerators that a job takes on average when the mix is packed.
 double packed_size(const SliceJob& job) {
   std::vector<cluster::MigDemand> demand;
   double slices = 0;
@@ -65,7 +65,7 @@ void fill_mix(SliceJob& job) {
   for (double& s : job.shares) s /= sum;
 }
 
-// How the fleet's accelerators are cut for good, if they are.
+// Fills in how the fleet's accelerators are permanently cut, if they are.
 void fill_cut(SliceJob& job) {
   std::vector<int> cut;
   for (const design::MigSlices& slices : job.fleet->fleet->mig) {
@@ -74,11 +74,11 @@ void fill_cut(SliceJob& job) {
   }
   if (cut.empty()) return;
   if (!fits_one_gpu(cut, job.profiles, &job.fixed)) {
-    job.infeasible = "the fleet's `mig` slices do not fit one accelerator";
+    job.infeasible = "the fleet's `mig` slices do not fit on one accelerator";
   }
   const auto is_cut = [&](int profile) { return std::ranges::find(cut, profile) != cut.end(); };
   if (!std::ranges::all_of(job.wanted, is_cut)) {
-    job.infeasible = "its jobs ask for a slice that the fleet's `mig` does not cut";
+    job.infeasible = "its jobs ask for a slice that the fleet's `mig` does not provide";
   }
 }
 
@@ -89,9 +89,9 @@ StreamJob stream_job(const machine::Machine& m, const design::Workload& w) {
   fill_head(job, m, w);
   fill_sizes(job);
   if (job.fleet == nullptr) {
-    job.infeasible = "no fleet to run on";
+    job.infeasible = "there is no fleet to run on";
   } else if (!job.from_trace && (!has_rate(job) || job.sizes.empty())) {
-    job.infeasible = "a stream needs `rate` and `mean_duration`, or a trace";
+    job.infeasible = "a queue of jobs needs `rate` and `mean_duration`, or a trace";
   }
   return job;
 }
@@ -100,7 +100,7 @@ SliceJob slice_job(const machine::Machine& m, const design::Workload& w) {
   SliceJob job;
   fill_head(job, m, w);
   if (job.fleet == nullptr || job.fleet->accelerator() == nullptr) {
-    job.infeasible = "no fleet with accelerators to run on";
+    job.infeasible = "there is no fleet with accelerators to run on";
     return job;
   }
   job.profiles = cluster::profiles_of(m.catalog().mig_profiles, job.fleet->accelerator()->id);
@@ -109,7 +109,7 @@ SliceJob slice_job(const machine::Machine& m, const design::Workload& w) {
   fill_mix(job);
   fill_cut(job);
   if (!has_rate(job) || job.shares.empty() || !(job.shares.back() > 0)) {
-    job.infeasible = "jobs of slices need `rate` and `mean_duration`";
+    job.infeasible = "jobs that ask for slices need `rate` and `mean_duration`";
   }
   return job;
 }

@@ -54,7 +54,7 @@ serving::RequestShape request_of(const machine::Machine& m, const design::Serve&
   r.output = traffic::mean_length(l.output);
   r.input_p99 = l.prompt.p99 > 0 ? l.prompt.p99 + l.prompt.added : 0;
   r.output_p99 = l.output.p99;
-  // What was retrieved is shared with nobody.
+  // Retrieved text is not shared between requests.
   const double own = 1 - l.prompt.added / r.input;
   r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix * own : 0;
   add_history(r, serve);

@@ -45,16 +45,16 @@ std::vector<figures::Figure> adapter_figures(const AdapterView& v, double error)
          .formula = std::move(formula)});
   };
   add(figures::FigureId::adapter_memory, v.adapters.reserved.base(), 0,
-      fmt::format("{} slots of {}, at the rank that the engine keeps for {}", set.slots,
+      fmt::format("{} slots of {}, at the rank that the engine reserves for {}", set.slots,
                   brief(v.adapters.reserved / set.slots), significant(set.rank, 3)));
   add(figures::FigureId::adapter_loads, v.slots.loads, kAdapterLoadsError,
-      fmt::format("{} adapters for {} slots, use as 1 / place^{}; one takes {}", set.count,
-                  set.slots, significant(set.skew, 3), brief(v.adapters.load)));
+      fmt::format("{} adapters for {} slots, popularity 1 / place^{}; loading one takes {}",
+                  set.count, set.slots, significant(set.skew, 3), brief(v.adapters.load)));
   figures.push_back({.kind = figures::FigureId::adapter_wait,
                      .estimate = figures::widened(figures::FigureId::adapter_wait, v.wait.base(),
                                                   error, Basis::derived, kAdapterPage),
-                     .formula = "in the time to the first token; slots bound that, and not "
-                                "throughput"});
+                     .formula = "included in the time to the first token; slots limit that, not "
+                                "the throughput"});
   return figures;
 }
 

@@ -28,7 +28,7 @@ using figures::assumptions::kReplicaLoad;
 using figures::assumptions::kUnseenLoad;
 using figures::assumptions::kWidestTp;
 using orrery::math::kLog100;
-constexpr double kWholeRounding = 1e-9;  // what a whole number may be off by
+constexpr double kWholeRounding = 1e-9;  // rounding tolerance of a whole number
 
 std::string first_fault(const Diagnostics& faults) {
   return faults.empty() ? "it cannot be served" : faults.front().what;
@@ -56,20 +56,21 @@ void size_apart(ServeJob& job, const serving::ServingCosts& costs,
   job.apart = size;
   job.capacity_per_replica = job.most_per_replica = size.per_replica();
   job.replicas_needed = size.decode + size.prefill;
-  // At least one of them decodes.
+  // At least one of the replicas decodes.
   job.replicas = std::max(job.replicas_given().value_or(job.replicas_needed), size.prefill + 1);
   job.replicas_least = job.replicas;
   job.devices = job.accelerators_for(job.replicas);
 }
 
-// Whether whole requests, and whole tasks, end within their bounds.
+// Returns true if whole requests and whole tasks end within their bounds.
 bool ends_within(const ServeJob& job, const serving::ServingPoint& p) {
   const design::Objective& o = job.serve->objective;
   return (!o.latency_p99 || p.whole_p99 <= *o.latency_p99) &&
          (!o.task_p99 || task_p99(task_of(*job.serve, job.request, p)) <= *o.task_p99);
 }
 
-// The largest load up to `most` that ends within them; concurrency 0 if not even one request does.
+// Returns the largest load up to `most` that ends within the bounds; concurrency 0 if not even one
+// request does.
 serving::ServingPoint within_latency(const ServeJob& job, const serving::ServingPoint& most,
                                      const serving::ServingCosts& costs) {
   if (ends_within(job, most)) return most;
@@ -86,7 +87,8 @@ serving::ServingPoint within_latency(const ServeJob& job, const serving::Serving
   return best;
 }
 
-// Memory is not all that can forbid a replica: an accelerator may lack the number format.
+// Says why no split works. Memory is not the only reason: an accelerator may lack the number
+// format.
 std::string why_no_split(const ServeJob& job, const machine::Models& models, int most) {
   const auto alone = replica_of(models, job.query);
   const std::string code = alone ? "" : alone.error().front().code;
@@ -99,7 +101,7 @@ std::string why_no_split(const ServeJob& job, const machine::Models& models, int
                      brief(job.fleet->accelerator()->memory));
 }
 
-// The split and the replica; false, with the reason, if there is none.
+// Chooses the split and the replica; returns false, with the reason, if there is none.
 bool choose_replica(ServeJob& job, const machine::Machine& m) {
   const machine::Models& models = m.models();
   job.query = serving_query(models, *job.serve, *job.model, *job.fleet, job.request);
@@ -119,12 +121,12 @@ bool choose_replica(ServeJob& job, const machine::Machine& m) {
   if (!replica) return false;
   job.replica = std::move(*replica);
   if (job.serve->disaggregated && job.fleet->host) {
-    job.infeasible = "prefill and decode apart on cores are not modelled";
+    job.infeasible = "prefill and decode on different replicas are not modelled on CPU cores";
   }
   return job.feasible();
 }
 
-// What a replica carries within the objectives and at all, and how many there are.
+// Computes what a replica carries within the objectives and at most, and the number of replicas.
 void size_joined(ServeJob& job, const serving::ServingCosts& costs,
                  const serving::ServingTarget& target) {
   serving::ServingPoint within = capacity(job.replica, job.request, target, costs);
@@ -149,7 +151,7 @@ void fill_transformer(ServeJob& job, const machine::Machine& m) {
   const serving::ServingCosts costs = serving_source(device_costs);
   const serving::ServingTarget target = target_of(*job.serve, job.request.output);
   job.error = math::hypot(serving_error(device_costs.device(), job.query), kUnseenLoad);
-  // Of cores a roofline is all there is.
+  // For CPU cores there is only a roofline.
   job.basis = job.fleet->host ? Basis::assumed : Basis::fitted;
   TalkAsk talks{.target = target, .peak = job.peak, .load = kReplicaLoad};
   if (!job.serve->autoscale) talks.replicas = job.replicas_given();
@@ -169,7 +171,7 @@ void fill_plain(ServeJob& job, const machine::Machine& m) {
   const auto products = plain_rate(m, *job.fleet);
   if (!job.serve->network || !products || job.serve->network->forward <= Flops(0)) {
     job.infeasible =
-        "a plain network needs `network.forward` and an accelerator with 16-bit products";
+        "a non-transformer network needs `network.forward` and an accelerator with 16-bit products";
     return;
   }
   const Seconds service = job.serve->network->forward / *products;
@@ -190,7 +192,7 @@ void fill_plain(ServeJob& job, const machine::Machine& m) {
   job.start = replica_start(m, *job.serve, *job.fleet, 1);
   count_replicas(job);
   if (job.serve->autoscale) {
-    // M/M/1 has rho / (1 - rho) in flight.
+    // M/M/1 has rho / (1 - rho) requests in flight.
     const double in_flight = job.serve->autoscale->target;
     job.target = in_flight / (1 + in_flight) / service;
   }
@@ -212,7 +214,7 @@ void fill(ServeJob& job, const machine::Machine& m) {
   fill_traffic(job, m);
   if (!job.serve->zones.empty()) job.ways = failover_ways(m, *job.workload, job.zone);
   if (job.fleet == nullptr) {
-    job.infeasible = "no fleet to run on";
+    job.infeasible = "there is no fleet to run on";
     return;
   }
   job.lengths = lengths_of(*job.serve);
@@ -231,7 +233,7 @@ void fill(ServeJob& job, const machine::Machine& m) {
   }
 }
 
-// Zones of one site are told apart by their fleets.
+// Two zones at one site are distinguished by their fleets.
 std::string zone_label(const std::string& service, const design::Serve& serve,
                        const design::Zone& zone) {
   const bool alone = std::ranges::count(serve.zones, zone.site, &design::Zone::site) == 1;
@@ -251,7 +253,7 @@ double ServeJob::replicas_on(double accelerators) const {
 }
 
 double ServeJob::replicas_here(int of_service) const {
-  // Halves round up, whatever the last bit of a share says.
+  // Halves round up, whatever the last bit of a share is.
   return std::max(1.0, std::floor(of_service * share + 0.5 + kWholeRounding));
 }
 

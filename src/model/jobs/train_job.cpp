@@ -13,7 +13,8 @@ double units_of_run(const TrainJob& job) {
   return t.dataset.samples.value_or(0) * t.dataset.epochs;
 }
 
-// Of the compute network, per host: what the loaders read all the time, and what a drain adds.
+// Returns the contention on the compute network, per host: what the loaders read all the time, and
+// what a drain adds.
 Contention contention_of(const TrainJob& job, const machine::Machine& m) {
   if (!m.design().fabric.storage.converged || job.hosts == 0) return {};
   const BytesPerSecond wire = m.networks_of(*job.fleet).compute.per_node();
@@ -49,7 +50,7 @@ TrainJob name_job(const machine::Machine& m, const design::Workload& workload) {
   job.parameters = job.model            ? workload::count_parameters(*job.model).total
                    : job.train->network ? job.train->network->params
                                         : 0;
-  if (job.fleet == nullptr) job.infeasible = "no fleet to run on";
+  if (job.fleet == nullptr) job.infeasible = "there is no fleet to run on";
   return job;
 }
 

@@ -12,7 +12,7 @@ using figures::assumptions::kNodeMtbf;
 using figures::assumptions::kNodeOfRates;
 using figures::assumptions::kSpotTaken;
 
-// How often the market takes one node back.
+// Returns how often the market takes one node back.
 PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog,
                        const std::string& accelerator) {
   double share = kSpotTaken;
@@ -34,7 +34,7 @@ FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts
       failure::published_rate(models.failure_rates, hosts * nodes_of_host);
   if (published.per_node > PerSecond(0)) {
     s.base = published.per_node * nodes_of_host;
-    s.reference = "calibration/node_failure_rates: published runs by their size";
+    s.reference = "calibration/node_failure_rates: published runs by size";
     s.low = 1 / published.factor;
     s.high = published.factor;
   }

@@ -39,7 +39,7 @@ using figures::assumptions::kStreamObject;
 using figures::assumptions::kStreams;
 using figures::assumptions::kWarmLatency;
 
-// Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
+// Drives of nodes are taken as this kind (Gen4 TLC, catalog tlc-gen4).
 constexpr const char* kNodeDevice = "tlc-gen4";
 
 PerSecond default_creates(design::TierKind kind) {
@@ -67,8 +67,8 @@ void fill_latency(Tier& v) {
   v.client_streams = v.tier->client_streams.value_or(kStreams);
 }
 
-// What a read of an open file or object waits for. A first byte that the design gives, and that of
-// an object store that is rented, is all of it but the copies.
+// Fills in the latency of a read of an open file or object. A first byte that the design gives, or
+// that of a rented object store, is the whole latency except the copies.
 void fill_access(Tier& v, const catalog::Catalog& catalog) {
   const design::StorageTier& t = *v.tier;
   const bool is_direct = t.tier == design::Tier::gpu_direct;
@@ -90,14 +90,14 @@ void fill_access(Tier& v, const catalog::Catalog& catalog) {
                 : is_object  ? kServiceObject
                              : kServiceFile;
     if (t.encrypted) q.service += storage::encrypt_time(kLatencyRequest);
-    // Without the kernel and the copy a request begins as soon as the media answer; an object has
+    // Without the kernel and its copy, a request begins as soon as the media answer; an object has
     // no open file before it.
     if (is_direct || is_object) v.first_byte = q.media + q.network + q.service;
   }
   v.latency = access_latency(q);
 }
 
-// What the servers' network and cores carry binds a rate that was only promised, too.
+// The servers' network and cores also limit a rate that is only promised.
 void hold_by_servers(Tier& v) {
   const storage::TierOptions o = options_of(v);
   const storage::ServerWork work{
@@ -113,8 +113,8 @@ void hold_by_servers(Tier& v) {
   hold(read_bound(cores, work), write_bound(cores, work), storage::RateLimit::cores);
 }
 
-// Rates of the tier: as given, else servers x devices x the device's own, never above the network
-// and the cores of the servers.
+// Fills in the tier's rates: as given, else servers x devices x the device's own, never above the
+// network and the cores of the servers.
 void fill_rates(Tier& v) {
   const design::StorageTier& t = *v.tier;
   v.rates_given = t.read.has_value() || t.write.has_value();
@@ -125,7 +125,7 @@ void fill_rates(Tier& v) {
     v.read_limit = r.read_limit;
     v.write_limit = r.write_limit;
     v.rate_basis = v.device->provenance.reference;
-    if (t.device.empty()) v.rate_basis += ", the usual one of its kind: the design names none";
+    if (t.device.empty()) v.rate_basis += ", the usual device for its kind: the design names none";
   }
   if (t.read) v.read = *t.read;
   if (t.write) v.write = *t.write;
@@ -142,7 +142,7 @@ void fill_node_drives(Tier& v, const Fleets& fleets, const catalog::Catalog& cat
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
     if (v.device == nullptr || f.node.part.local_nvme.value_or(Bytes(0)) <= Bytes(0)) continue;
-    // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
+    // A rack of many hosts lists the drives of all of them; each host writes its save to its own.
     const Bytes of_host = *f.node.part.local_nvme / f.hosts_per_node();
     v.devices = std::max(1.0, of_host / kNodeDrive);
     v.capacity = max(v.capacity, of_host);
@@ -152,7 +152,7 @@ void fill_node_drives(Tier& v, const Fleets& fleets, const catalog::Catalog& cat
   }
 }
 
-// The drives of the nodes, where no entry of the design is about them.
+// Returns the tier of the nodes' drives if no entry of the design describes it.
 std::optional<Tier> implied_node_tier(const Tiers& views, const Fleets& fleets,
                                       const catalog::Catalog& catalog) {
   for (const Tier& v : views) {
@@ -186,7 +186,7 @@ Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
            .path = fmt::format("storage[{}]", i),
            .label = std::string(t.label())};
     v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
-    // Nothing is said of how fast it is: as fast as what is bought for its kind.
+    // If nothing says how fast it is, it is as fast as the usual device for its kind.
     const bool in_nodes = t.tier == design::Tier::node_nvme;
     if (!in_nodes && !t.read && !t.write) v.device = device_or_usual(v, catalog);
     v.per_node = in_nodes;
@@ -195,7 +195,7 @@ Tiers build_tiers(const design::Design& design, const catalog::Catalog& catalog,
     fill_rates(v);
     if (in_nodes && !v.rates_given) fill_node_drives(v, fleets, catalog);
     if (t.capacity) v.capacity = *t.capacity;
-    // A rented tier without a bound has none.
+    // A rented tier without a capacity in the design has no limit.
     if (!t.capacity && v.device && !v.per_node && (t.provider.empty() || !t.device.empty())) {
       v.capacity = v.device->capacity * v.devices * usable_share(v);
     }

@@ -9,7 +9,7 @@
 namespace orrery::machine {
 namespace {
 
-// What a metadata service runs on: a plain server.
+// The server that a metadata service runs on: a plain one.
 constexpr const char* kMetadataServer = "cpu-2s-server";
 
 const char* usual_device(design::TierKind kind) {
@@ -37,7 +37,8 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
   const catalog::StorageDevice* device = device_or_usual(tier, catalog);
   if (device == nullptr) return std::nullopt;
   const design::StorageTier& t = *tier.tier;
-  // Only what the design asks for: what follows from its devices is bought with them.
+  // Counts only capacities that the design asks for; a capacity that follows from the devices is
+  // bought with them.
   const bool counted = t.servers.has_value() && tier.device != nullptr;
   const storage::TierSize size =
       size_tier({.capacity = counted ? Bytes(0) : t.capacity.value_or(Bytes(0)),

@@ -13,38 +13,38 @@
 
 namespace orrery::machine {
 
-// The device a tier is made of: its own, or the usual one of its kind where the design names none.
+// Returns the tier's own device, or the usual one for its kind if the design names none.
 const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog);
 
 // What is bought for a tier: enough devices for its capacity and for the rates that the design
-// gives it, whichever asks for more, and never fewer than it names.
+// gives, whichever needs more, and never fewer than the design names.
 struct TierPurchase {
   const catalog::StorageDevice* device = nullptr;
   double devices = 0;
-  double servers = 0;       // that bare drives stand in; 0 where the device is a server itself
-  bool as_counted = false;  // the design names as many, and nothing that it asks for takes more
-  storage::TierLimit limit = storage::TierLimit::capacity;  // else
-  catalog::PriceRange price;  // of one device, with its share of the server
-  Watts power;                // likewise
+  double servers = 0;       // servers for bare drives; 0 if the device is a server itself
+  bool as_counted = false;  // the design names this number, and it covers the design's other fields
+  storage::TierLimit limit = storage::TierLimit::capacity;  // what sets the number otherwise
+  catalog::PriceRange price;  // per device, with its share of the server
+  Watts power;                // per device, with its share of the server
 };
-// nullopt where the catalog has no device for it.
+// Returns nullopt if the catalog has no device for the tier.
 std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog);
-// Servers of its own that answer for names; none where the design counts none, and none beside an
-// appliance, which brings its own. An object store's gateways run on the servers of its drives.
+// Metadata servers of a tier; none if the design counts none, and none for an appliance, which has
+// its own. An object store's gateways run on the servers of its drives.
 struct MetadataServers {
   const catalog::Node* part = nullptr;
   int count = 0;
 };
 MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog);
-// What of a tier hangs on the networks of its site: servers or appliances with what one of them
-// sends, and the servers that answer for names. None for drives in the nodes and a provider's tier.
+// What of a tier connects to its site's networks: servers or appliances with the rate that one
+// sends, and metadata servers. None for drives in the nodes and for a provider's tier.
 struct TierServers {
   std::int64_t data = 0;
   BytesPerSecond each;
   std::int64_t metadata = 0;
 };
 TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog);
-// Typical draw of a tier's servers.
+// Returns the typical draw of a tier's servers.
 Watts tier_power(const Tier& tier, const catalog::Catalog& catalog);
 
 }  // namespace orrery::machine

@@ -134,7 +134,7 @@ Usd egress_of(const design::Design& design, const catalog::Catalog&) {
   const design::Economics& e = design.economics;
   if (!e.egress) return Usd(0);
   if (e.egress_price) return *e.egress * *e.egress_price;
-  // Bills are by the month: twelve equal ones.
+  // Bills are monthly: twelve equal ones.
   return egress_cost(*e.egress / 12, cost::aws_egress_steps()) * 12;
 }
 

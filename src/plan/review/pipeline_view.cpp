@@ -32,16 +32,16 @@ class Filler {
   static void train(StageView& s, const TrainView& t) {
     s.time = t.run_time;
     if (!t.feasible()) s.infeasible = t.infeasible;
-    if (t.feasible() && t.run_time <= Seconds(0)) s.infeasible = "its run has no end";
+    if (t.feasible() && t.run_time <= Seconds(0)) s.infeasible = "its run never ends";
   }
   static void batch(StageView& s, const BatchView& b) {
     s.time = b.duration;
-    if (b.fleet == nullptr) s.infeasible = "no fleet to run on";
+    if (b.fleet == nullptr) s.infeasible = "there is no fleet to run on";
   }
-  // Zones reload beside each other.
+  // Zones load new weights at the same time.
   static void serve(StageView& s, const ServeView& v) {
     if (!v.feasible() || v.fleet == nullptr) {
-      s.infeasible = v.infeasible.empty() ? "no fleet to run on" : v.infeasible;
+      s.infeasible = v.infeasible.empty() ? "there is no fleet to run on" : v.infeasible;
       return;
     }
     s.time = max(s.time, v.start * v.replicas);

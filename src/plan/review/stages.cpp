@@ -8,7 +8,7 @@
 namespace orrery::review {
 namespace {
 
-// What data sets, kept checkpoints, event streams, stages and indexes occupy on each tier.
+// Returns what data sets, kept checkpoints, event streams, stages and indexes occupy on each tier.
 IndexedVector<design::TierIndex, Bytes> use_of_tiers(const machine::Machine& m,
                                                      const std::vector<TrainView>& trains) {
   IndexedVector<design::TierIndex, Bytes> used(m.tiers.size());

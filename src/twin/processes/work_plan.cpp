@@ -11,7 +11,7 @@ namespace {
 void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
   const std::string& file = p.job.jobs->trace;
   if (!read) {
-    p.job.infeasible = "its trace " + file + " cannot be read here";
+    p.job.infeasible = "its trace " + file + " cannot be read from here";
     return;
   }
   const auto text = read(file);

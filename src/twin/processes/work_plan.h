@@ -1,12 +1,13 @@
-// Streams of jobs and batch work as a run needs them: what comes, how wide, how long.
+// Streams of jobs and batch work as a run needs them: arrivals, widths and run times.
 //
 //   stream   Poisson arrivals at the design's rate, or a trace; widths by the design's weights; run
-//            times log-normal with the design's mean and a coefficient of variation of 3, as the
-//            review takes it (Philly: minutes to weeks); limits that users give are 1 to 4 times
+//            times log-normal with the design's mean and a coefficient of variation of 3, as in
+//            the review (Philly: minutes to weeks); limits that users give are 1 to 4 times
 //            that, log-uniform (assumed)
-//   batch    an array of elements, each a host's worth of tasks:
-//            element = max(task, its part of reading, its part of writing), the tier shared evenly
-// Wrong where users are unlike each other, and where a batch's elements read unevenly.
+//   batch    an array of elements, each with the tasks of one host:
+//            element = max(task, its share of reading, its share of writing), the tier shared
+//            evenly
+// Wrong if users differ from each other, and if a batch's elements read unevenly.
 #pragma once
 
 #include <vector>
@@ -20,12 +21,12 @@ namespace orrery::processes {
 struct StreamPlan {
   jobs::StreamJob job;
   design::FleetIndex fleet;
-  std::vector<workload::JobRecord> trace;  // empty: drawn
+  std::vector<workload::JobRecord> trace;  // empty: jobs are drawn at random
 
   bool feasible() const { return job.feasible(); }
 };
 
-// A stream of jobs that ask for a slice of an accelerator each.
+// A stream of jobs that each ask for a slice of an accelerator.
 struct SlicePlan {
   jobs::SliceJob job;
   design::FleetIndex fleet;
@@ -36,7 +37,7 @@ struct SlicePlan {
 struct BatchPlan {
   jobs::BatchJob job;
   design::FleetIndex fleet;
-  Seconds element;  // how long one takes
+  Seconds element;  // time of one element
 
   bool feasible() const { return job.feasible(); }
 };

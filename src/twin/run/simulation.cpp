@@ -22,7 +22,7 @@ using cluster::kCauses;
 
 namespace {
 
-// Bins of the series: a month in hours.
+// Bins of the series: the hours of a month.
 constexpr int kBins = 720;
 
 std::uint64_t seed_of(std::uint64_t seed, int number) {

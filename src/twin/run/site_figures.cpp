@@ -24,7 +24,8 @@ using figures::Unit;
 constexpr int kLines = 40;
 using figures::assumptions::kPowerEdge;
 
-// One step of a job as its hosts draw it: work first, then what communication is not hidden.
+// Returns one step of a job as its hosts draw it: work first, then communication that is not
+// hidden.
 std::vector<facility::WaveSegment> step_wave(const jobs::TrainJob& job,
                                              const facility::NodePower& host) {
   const jobs::StepPlan& p = job.step;
@@ -65,13 +66,14 @@ void tell_swing(Section& s, const jobs::TrainJob& job, const world::FleetPart& p
                               ? ""
                               : fmt::format(" at {}", show(c.setting, Unit::ratio));
   s.limit += fmt::format(
-      "{}the steps of {} swing by {}, above {} of the site; cheapest cure: {}{}, which costs {} of "
-      "the work",
+      "{}the steps of {} swing by {}, more than {} of the site's power; cheapest cure: {}{}, which "
+      "costs {} of the work",
       s.limit.empty() ? "" : "; ", job.label, brief(swing_of(r).amplitude),
       show(kSwingShareMax, Unit::ratio), to_text(c.kind), set, show(c.cost, Unit::ratio));
 }
 
-// The feed against what stands behind it, fleet by fleet, and the caps that would keep it.
+// Compares the feed with what it supplies, fleet by fleet, and names the caps that would keep the
+// draw below it.
 void tell_feed(Section& s, const processes::Scenario& scenario, design::SiteIndex site,
                const machine::SiteLoad& load, double highest_w, double pue) {
   const auto& limit = scenario.machine->sites[site].site->power;
@@ -95,21 +97,21 @@ void tell_feed(Section& s, const processes::Scenario& scenario, design::SiteInde
     const Watts each = p.host_power.accelerators / std::max(1, p.accelerators_per_host);
     s.limit +=
         cap < facility::kLowestCap
-            ? fmt::format("; no cap that accelerators work under keeps {} within it",
+            ? fmt::format("; no cap at which accelerators still work keeps {} below it",
                           p.fleet->fleet->name)
-            : fmt::format("; power_cap: {} on {} keeps it, at {} of the speed",
+            : fmt::format("; power_cap: {} on {} keeps it below, at {} of the speed",
                           brief(each * cap, 3), p.fleet->fleet->name,
                           show(capped_speed(cap, facility::Boundness::compute), Unit::ratio));
   }
 }
 
-// Where a site's energy is found, and what draws the same all day beside it.
+// Where a site's energy is booked, and its constant draw.
 struct SiteDraw {
   design::SiteIndex site;
   Watts constant;
 };
 
-// With a draw that is the same all day added to them.
+// Adds a draw that is constant all day to the hourly energy.
 std::vector<Joules> with_constant(std::vector<Joules> all, Watts constant, Seconds horizon) {
   for (std::size_t h = 0; h < all.size(); ++h) {
     all[h] += constant * min(hours(1), horizon - hours(static_cast<double>(h)));
@@ -117,8 +119,8 @@ std::vector<Joules> with_constant(std::vector<Joules> all, Watts constant, Secon
   return all;
 }
 
-// What the run emits hour by hour, and a year that goes on like it: as clean beside its hours as
-// the run was beside those that it saw.
+// Computes the run's carbon hour by hour, and a year's carbon: relative to all hours of the site,
+// as clean as the run was relative to the hours that it saw.
 void tell_carbon(Section& s, const OverReplications& over, const facility::Hours& hours_of_site,
                  const SiteDraw& draw, Seconds horizon) {
   const auto energy = [=](const Replication& r) {
@@ -144,7 +146,7 @@ void tell_carbon(Section& s, const OverReplications& over, const facility::Hours
       fmt::format("over all {} hours that the site names", hours_of_site.pue.size()));
 }
 
-// The hours of the first replication beside its other levels.
+// Adds the hours of the first replication to its other levels.
 void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
                const facility::Hours& hours_of_site, Watts constant) {
   const std::vector<Joules> energy = with_constant(o.it_by_hour, constant, run.simulated);
@@ -172,7 +174,7 @@ void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
   }
 }
 
-// What outages and the cooling did to it, where the design lets them.
+// Adds what outages and the cooling did to the site, if the design allows them.
 void tell_story(Section& s, const OverReplications& over, const design::Site& site,
                 design::SiteIndex number) {
   const auto add = [&](FigureId id, double (*of)(const world::SiteStory&)) {
@@ -197,7 +199,7 @@ void tell_story(Section& s, const OverReplications& over, const design::Site& si
   }
 }
 
-// The highest draw in the hottest of the hours that the site names.
+// Adds the highest draw at the PUE of the hottest hour that the site names.
 void tell_hottest(Section& s, const OverReplications& over, const OverReplications::Of& it_highest,
                   const facility::Hours& hours_of_site) {
   const double pue = *std::ranges::max_element(hours_of_site.pue);
@@ -263,7 +265,7 @@ void tell_site(Run& run, const processes::Scenario& scenario, const OverReplicat
           [=](const Replication& r) {
             return (grid * Joules(it_mean(r) * pue * years(1).base())).base();
           },
-          "at the grid's mean of a year: the site names no `hours`");
+          "at the grid's yearly mean: the site names no `hours`");
     } else {
       tell_hottest(s, over, it_highest, power->hours);
       tell_carbon(s, over, power->hours, {.site = site, .constant = load.constant}, horizon);

@@ -49,7 +49,8 @@ std::vector<JobTag> FaultBoard::tags_hit(FleetState& f, HostIndex host,
     for (const cluster::NodeShare& share : f.queue().job(job).shares) {
       if (share.node == node_of(host)) slot -= share.gpus;
     }
-    if (slot < 0) tags.push_back(JobTag::from(f.queue().tag(job)));  // the process was its
+    // the slot belonged to this process
+    if (slot < 0) tags.push_back(JobTag::from(f.queue().tag(job)));
   }
   return tags;
 }
@@ -80,7 +81,7 @@ void FaultBoard::strike_group(design::FleetIndex fleet, HostIndex first, int hos
   ++faults_;
   world_.kernel().trace(sim::TraceKind::instant, f.part().fleet->fleet->name, cause.name,
                         node_of(first));
-  std::vector<std::pair<JobTag, HostIndex>> told;  // who, and one of its hosts
+  std::vector<std::pair<JobTag, HostIndex>> told;  // the process's job, and one of its hosts
   std::vector<HostIndex> empty, held;
   for (int node = node_of(first); node < node_of(first) + hosts; ++node) {
     const HostIndex host = host_at(node);
@@ -106,7 +107,7 @@ void FaultBoard::strike_group(design::FleetIndex fleet, HostIndex first, int hos
   }
 }
 
-// The policy learns which host is gone, its jobs go back into the queue, and it goes to repair.
+// Reports the lost host to the policy, puts its jobs back into the queue, and sends it to repair.
 void FaultBoard::see(design::FleetIndex fleet, HostIndex host) {
   FleetState& f = world_.fleet(fleet);
   const bool was_reserve = f.state(host) == HostState::reserve;
@@ -117,7 +118,8 @@ void FaultBoard::see(design::FleetIndex fleet, HostIndex host) {
   for (const cluster::JobIndex j : there_) {
     if (job.empty()) job = world_.process(JobTag::from(f.queue().tag(j)).process).known_as();
   }
-  // Nobody takes a host for a lemon that the utility left, nor calls a spare that is dark too.
+  // A host without utility power is not classed as a lemon, and a spare without power is not
+  // called.
   const bool is_dark = !f.part().fleet->rented() && world_.site_lives().is_dark(f.part().site);
   failure::RecoveryDesk::Call call;
   if (!is_dark) {
@@ -159,7 +161,7 @@ void FaultBoard::pause_network(design::FleetIndex fleet, HostIndex host, RandomS
     const std::size_t others = process->hosts_beside(fleet, host);
     if (others < 2) continue;
     if (world_.fleet(process->fleet_number()).part().site != part.site) continue;
-    // It stands if any of its hosts does.
+    // The run stops if any of its hosts stops.
     const double reached = 1 - math::pow(1 - part.storm.reach, static_cast<double>(others));
     if (random.uniform() >= reached) continue;
     if (part.storm.watchdog) {

@@ -1,7 +1,7 @@
-// Names of what stands in a world: a process among its processes, a host within its fleet.
+// Names of things in a world: a process among its processes, a host within its fleet.
 //
-// Queues and timers carry 64 bits of their owner's; JobTag and HostOfFleet are what the twin puts
-// there, and the one place that packs and unpacks them.
+// Queues and timers carry 64 bits for their owner; JobTag and HostOfFleet are what the twin puts
+// there, and the only types that pack and unpack them.
 #pragma once
 
 #include <cstdint>

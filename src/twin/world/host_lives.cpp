@@ -43,7 +43,7 @@ HostLives::HostLives(World& world,
 
 HostLives::~HostLives() { world_.kernel().forget(*this); }
 
-// At shape 1 the first of two exponentials is one of their rates' sum.
+// At shape 1, the first of two exponential times is exponential with the sum of their rates.
 Seconds HostLives::next_fault(Host& h, design::FleetIndex fleet) {
   const double shape = world_.fleet(fleet).part().failures->shape;
   h.is_lone = false;
@@ -63,7 +63,7 @@ void HostLives::renew(design::FleetIndex fleet, HostIndex number) {
   if (h.is_silent || h.base_rate + lone_rate(fleet) <= 0) return;
   const Seconds wait = next_fault(h, fleet);
   const sim::Kernel& kernel = world_.kernel();
-  // What lies beyond the run's end need not wait in the queue.
+  // An event after the end of the run need not be queued.
   if (kernel.now().seconds() + wait > world_.spec().horizon) return;
   h.next = after(wait, kFault, fleet, number);
 }
@@ -97,7 +97,7 @@ void HostLives::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t 
 const failure::FaultCause& HostLives::draw_cause(Host& h, design::FleetIndex fleet) {
   const auto& causes = world_.spec().machine->models().fault_causes;
   const bool is_mixed = world_.fleet(fleet).part().failures->shape == 1;
-  // Of the next fault, what is the market's and what a link's.
+  // Decides whether the next fault comes from the spot market, a link, or the host itself.
   const double all = (is_mixed ? h.base_rate : 0) + lone_rate(fleet);
   const bool may_be_lone = is_mixed || h.is_lone;
   const double spot_share = may_be_lone ? spot_rate_[fleet] / all : 0;
@@ -134,7 +134,7 @@ void HostLives::fail(design::FleetIndex fleet, HostIndex number) {
   if (cause.scope == failure::FaultScope::process) renew(fleet, number);
 }
 
-// Where what it hangs on took it meanwhile, it is looked at there.
+// If a shared part took the host down in the meantime, it is examined then.
 void HostLives::find(design::FleetIndex fleet, HostIndex number) {
   --silent_;
   host(fleet, number).is_silent = false;
@@ -149,7 +149,7 @@ void HostLives::send_to_repair(design::FleetIndex fleet, HostIndex number) {
   Host& h = host(fleet, number);
   Seconds span = part.repair.reset;
   if (std::exchange(h.is_held, false)) {
-    span = Seconds(0);  // nothing is wrong with the host itself
+    span = Seconds(0);  // the host itself is not faulty
   } else if (part.fleet->rented()) {
     span = kProviderSwap;
   } else if (part.repair_given) {

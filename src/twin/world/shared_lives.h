@@ -1,4 +1,4 @@
-// When leaf switches and power units fail. Each takes a group of hosts with it.
+// When leaf switches and power units fail. Each takes a group of hosts down with it.
 //
 //   time to the next fault of a part: exponential with the design's rate, from when it works
 //   out for: exponential with mean machine::kSharedRepair; its hosts come back together
@@ -34,7 +34,7 @@ class SharedLives final : public sim::EventHandler {
     HostIndex first;
     int hosts = 0;
     machine::SharedPart kind = machine::SharedPart::leaf_switch;
-    double rate = 0;  // a second
+    double rate = 0;  // per second
     RandomStream random;
   };
 

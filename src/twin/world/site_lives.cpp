@@ -150,7 +150,7 @@ void SiteLives::look(design::SiteIndex number) {
 Seconds SiteLives::next_look(const Site& site, Watts load, Watts carried) const {
   const Seconds now = world_.kernel().now().seconds();
   Seconds wait = site.loop.next_turn(now);
-  // Due a little late rather than a nanosecond early.
+  // Slightly late, because a nanosecond early would be too soon.
   if (std::isfinite(wait.base())) wait += milliseconds(1);
   if (load > carried || carried < site.nameplate) wait = min(wait, kLookAgain);
   if (has_weather(site)) {
@@ -164,7 +164,7 @@ double SiteLives::lost_to_heat(design::FleetIndex fleet) const {
   const double carried = sites_[part.site].carried;
   if (carried >= 1 || part.fleet->rented()) return 0;
   const double cap = facility::accelerator_cap(part.host_power, part.host_power.peak * carried);
-  // Below what accelerators work under, the hosts stand.
+  // Below the lowest cap at which accelerators work, the hosts stop.
   if (cap < facility::kLowestCap) return 1;
   return 1 - facility::capped_speed(cap, facility::Boundness::compute);
 }

@@ -14,7 +14,8 @@ namespace {
 
 using figures::assumptions::kRankPeriod;
 
-// The fleet's true rate over the published one: a split log-normal with p10 and p90 at its range.
+// Draws the ratio of the fleet's true rate to the published one: a split log-normal with p10 and
+// p90 at its range.
 double rate_factor(const machine::FailureSource& source, RandomStream random) {
   constexpr double kDeviationsToP90 = 1.2815515655446004;
   const double draw = random.normal() / kDeviationsToP90;
@@ -71,7 +72,7 @@ bool World::run(const std::function<bool()>& on) {
   return true;
 }
 
-// What the books call free is what the queues may give away.
+// Checks that the slots that the books call free are those that the queues may assign.
 void World::check() {
   for (const auto& f : fleets_) {
     const SlotBook& slots = f->slots();
@@ -87,7 +88,7 @@ void World::slots_came_free(design::SiteIndex site) {
   }
 }
 
-// Fair shares are ranked anew.
+// Ranks the fair shares again.
 void World::on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) {
   for (const auto& f : fleets_) f->rank_users();
   kernel.schedule(kernel.now().after(kRankPeriod), sim::EventRank::control, *this);

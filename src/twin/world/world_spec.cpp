@@ -7,7 +7,7 @@
 namespace orrery::world {
 namespace {
 
-// Of one host: a node of several hosts draws as they do together.
+// Returns the power of one host: the hosts of a node share its draw equally.
 facility::NodePower host_power_of(const machine::Fleet& f) {
   const auto node = facility::node_power_of(f.node.part, f.accelerator());
   if (!node) return {};
@@ -23,8 +23,7 @@ facility::NodePower host_power_of(const machine::Fleet& f) {
   return host;
 }
 
-// Rows of the catalog begin with the provider's name; where none does, the shortest notice of all
-// that are known.
+// Catalog rows begin with the provider's name; if none does, the shortest known notice is used.
 failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& f) {
   failure::FaultCause cause{
       .name = "spot host taken back", .scope = failure::FaultScope::host, .keeps_disk = false};
@@ -40,8 +39,8 @@ failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& 
   return cause;
 }
 
-// A network without pauses, or that is no tree, stops nobody else. InfiniBand drops what waits too
-// long at the head of a queue within milliseconds.
+// A network without pauses, or one that is not a tree, stops no other hosts. InfiniBand drops
+// packets that wait too long at the head of a queue within milliseconds.
 StormPlan storm_of(const machine::Machine& m, const machine::Fleet& f) {
   StormPlan plan;
   const machine::Network& n = m.networks_of(f).compute;
