@@ -193,26 +193,27 @@ void Arguments::format(Format& field, const std::vector<Format>& offered) {
           if (given == to_text(f)) field = f;
         }
       },
-      "form of the answer");
+      "output format");
   limit_to(*last_, names);
   last_->default_str(to_text(field));
 }
 
 void Arguments::seed(std::uint64_t& field) {
-  last_ = bind_within(app_, "--seed", "seed of the random streams", 0,
-                      std::numeric_limits<std::int64_t>::max(),
-                      [&field](std::int64_t given) { field = static_cast<std::uint64_t>(given); });
+  last_ =
+      bind_within(app_, "--seed", "seed for random numbers; the same seed gives the same result", 0,
+                  std::numeric_limits<std::int64_t>::max(),
+                  [&field](std::int64_t given) { field = static_cast<std::uint64_t>(given); });
   last_->type_name("N")->default_str(std::to_string(field));
 }
 
 void Arguments::jobs(int& field) {
-  last_ = bind_within(app_, "--jobs", "threads; the result is the same for any number", 1, kJobsMax,
+  last_ = bind_within(app_, "--jobs", "number of threads; it never changes the result", 1, kJobsMax,
                       [&field](std::int64_t given) { field = static_cast<int>(given); });
   last_->type_name("N")->default_str(std::to_string(field));
 }
 
 void Arguments::port(int& field) {
-  last_ = bind_within(app_, "--port", "TCP port on 127.0.0.1; 0 takes a free one", 0, kPortMax,
+  last_ = bind_within(app_, "--port", "TCP port on 127.0.0.1; 0 picks a free one", 0, kPortMax,
                       [&field](std::int64_t given) { field = static_cast<int>(given); });
   last_->type_name("N")->default_str(std::to_string(field));
 }

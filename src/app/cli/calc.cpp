@@ -102,7 +102,7 @@ Verb question(const calc::Calculator& calculator) {
 
 Verb calc_verb() {
   Verb verb{.name = "calc",
-            .summary = "Answer one question with the arithmetic shown",
+            .summary = "Answer one question and show the arithmetic",
             .examples = {"orrery calc checkpoint --model llama-3-70b --write \"40 GB/s\"",
                          "orrery calc goodput --mtbf \"3 h\" --restart \"10 min\""}};
   for (const calc::Calculator& c : calc::calculators()) verb.verbs.push_back(question(c));

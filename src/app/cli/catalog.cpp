@@ -83,8 +83,8 @@ report::Document list_of_rows(const std::string& name, const CsvTable& table) {
   document.heading(1, fmt::format("{}: {} rows", name, table.rows().size()));
   document.table(std::move(listed));
   document.paragraph(
-      fmt::format("`orrery catalog {} ID` shows a row with its source; --format csv "
-                  "or json has every column.",
+      fmt::format("`orrery catalog {} ID` shows a row with its source; --format csv or json prints "
+                  "every column.",
                   name));
   return document;
 }
@@ -137,7 +137,8 @@ ExitCode list_tables(const CatalogOptions& options, const catalog::Knowledge& kn
     report::Document document;
     document.heading(1, "Catalog");
     document.table(std::move(listed));
-    document.paragraph("`orrery catalog TABLE` lists a table, `orrery catalog TABLE ID` one row.");
+    document.paragraph(
+        "`orrery catalog TABLE` lists a table; `orrery catalog TABLE ID` shows one row.");
     print(terminal, document, options.format);
   }
   return ExitCode::good;
@@ -175,8 +176,9 @@ Verb catalog_verb() {
                        "orrery catalog accelerators --format csv"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<CatalogOptions>();
-            arguments.optional_positional("TABLE", options->table, "a table; all when left out");
-            arguments.optional_positional("ID", options->id, "a row of it, by id or alias");
+            arguments.optional_positional("TABLE", options->table,
+                                          "name of a table; without it, all tables are listed");
+            arguments.optional_positional("ID", options->id, "id or alias of one row");
             arguments.format(options->format,
                              {Format::text, Format::json, Format::csv, Format::markdown});
             return [options](Terminal& terminal) { return run_catalog(*options, terminal); };

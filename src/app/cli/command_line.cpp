@@ -39,10 +39,12 @@ void add_verbs(CLI::App& parent, const std::vector<Verb>& verbs, std::vector<Pre
 
 std::vector<Prepared> build_parser(CLI::App& program, const std::vector<Verb>& verbs) {
   program.name("orrery");
-  program.description("Orrery: a working model of an AI data centre. A design in, a verdict out.");
+  program.description(
+      "Orrery: a working model of an AI data centre. It reads a design file and prints a verdict.");
   program.footer(
-      "`orrery help VERB` shows a verb's options with examples; `orrery explain WORD` says what\n"
-      "a figure, a rule or a field of the design is.\n");
+      "`orrery help VERB` shows a verb's options and examples. `orrery explain WORD` explains a "
+      "figure,\n"
+      "a rule, a field of the design file or a word of the glossary.\n");
   program.set_version_flag("--version", std::string("orrery ") + kVersion,
                            "Print the version and exit");
   program.require_subcommand(1);
@@ -101,8 +103,8 @@ std::string no_verb(const CLI::App& program, const std::vector<std::string>& wor
   const CLI::App* app = &spoken_of(program, words);
   std::size_t depth = 0;
   for (; app->get_parent() != nullptr; app = app->get_parent()) ++depth;
-  if (depth == words.size()) return "which one? name a verb";
-  return "there is no verb '" + words[depth] + "' here";
+  if (depth == words.size()) return "missing command";
+  return "unknown command '" + words[depth] + "'";
 }
 
 ExitCode report_usage(Terminal& terminal, const CLI::App& program,

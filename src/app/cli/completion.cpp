@@ -109,7 +109,8 @@ Verb completion_verb() {
                        "orrery completion fish > ~/.config/fish/completions/orrery.fish"},
           .prepare = [](Arguments& arguments) -> Run {
             auto shell = std::make_shared<std::string>();
-            arguments.positional_choice("SHELL", *shell, {"bash", "zsh", "fish"}, "your shell");
+            arguments.positional_choice("SHELL", *shell, {"bash", "zsh", "fish"},
+                                        "shell that will read the script");
             return [shell](Terminal& terminal) {
               const std::vector<VerbShape> shapes = shapes_of(all_verbs());
               terminal.out << (*shell == "bash"  ? bash_script(shapes)

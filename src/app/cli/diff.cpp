@@ -84,19 +84,20 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
 
 Verb diff_verb() {
   return {.name = "diff",
-          .summary = "Compare two designs: what differs, what it costs, which part did it",
+          .summary = "Compare two designs: what changed, what it costs, and which change caused it",
           .examples = {"orrery diff before.yaml after.yaml",
                        "orrery diff before.yaml after.yaml --format markdown",
                        "orrery diff before.yaml after.yaml --simulate --for 60d"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<DiffOptions>();
-            arguments.positional("BEFORE", options->before, "the design as it was");
-            arguments.positional("AFTER", options->after, "the design as it would be");
+            arguments.positional("BEFORE", options->before, "design before the change");
+            arguments.positional("AFTER", options->after, "design after the change");
             arguments.flag("--simulate", options->simulate,
-                           "in simulated time, both struck by the same faults");
-            arguments.option("--for", options->horizon, "with --simulate: how much time", "TIME");
+                           "compare simulated runs of both designs, with the same faults in both");
+            arguments.option("--for", options->horizon, "with --simulate: time to simulate",
+                             "TIME");
             arguments.option("--replications", options->replications,
-                             "with --simulate: independent runs of each");
+                             "with --simulate: independent replications of each design");
             arguments.seed(options->seed);
             arguments.jobs(options->jobs);
             arguments.format(options->format,

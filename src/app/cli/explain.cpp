@@ -196,7 +196,7 @@ ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
     std::vector<std::string> names = {"claims",   "rules",   "glossary",
                                       "profiles", "figures", "assumptions"};
     names.insert(names.end(), answer->names.begin(), answer->names.end());
-    return unknown(terminal, "figure, rule, field, verb or file", o.topic, names,
+    return unknown(terminal, "figure, rule, field, verb, word or file", o.topic, names,
                    "orrery explain --help");
   }
   if (o.format == Format::json) {
@@ -229,25 +229,24 @@ ExitCode explain(const ExplainOptions& o, Terminal& terminal) {
 }  // namespace
 
 Verb explain_verb() {
-  return {
-      .name = "explain",
-      .summary = "Say what a figure, rule, field, verb or word is, and why a number is what it is",
-      .examples = {"orrery explain goodput", "orrery explain storage.local-only",
-                   "orrery explain my.yaml training.step_time", "orrery explain claims",
-                   "orrery explain claims cooling-half", "orrery explain rules",
-                   "orrery explain glossary tp", "orrery explain profiles",
-                   "orrery explain figures goodput", "orrery explain assumptions"},
-      .prepare = [](Arguments& arguments) -> Run {
-        auto options = std::make_shared<ExplainOptions>();
-        arguments.positional("TOPIC", options->topic,
-                             "a name of anything; claims, rules, glossary, profiles, figures or "
-                             "assumptions; or a design file");
-        arguments.optional_positional("NAME", options->name,
-                                      "one of them; for a design a figure: step_time, "
-                                      "training.step_time, or a layer");
-        arguments.format(options->format, {Format::text, Format::json, Format::markdown});
-        return [options](Terminal& terminal) { return explain(*options, terminal); };
-      }};
+  return {.name = "explain",
+          .summary = "Explain a figure, rule, field, verb or word, and where a number comes from",
+          .examples = {"orrery explain goodput", "orrery explain storage.local-only",
+                       "orrery explain my.yaml training.step_time", "orrery explain claims",
+                       "orrery explain claims cooling-half", "orrery explain rules",
+                       "orrery explain glossary tp", "orrery explain profiles",
+                       "orrery explain figures goodput", "orrery explain assumptions"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<ExplainOptions>();
+            arguments.positional("TOPIC", options->topic,
+                                 "any name; or claims, rules, glossary, profiles, figures or "
+                                 "assumptions; or a design file");
+            arguments.optional_positional("NAME", options->name,
+                                          "one entry of the topic; for a design, a figure "
+                                          "(step_time, training.step_time) or a layer");
+            arguments.format(options->format, {Format::text, Format::json, Format::markdown});
+            return [options](Terminal& terminal) { return explain(*options, terminal); };
+          }};
 }
 
 }  // namespace orrery::cli

@@ -80,13 +80,13 @@ class Answerer {
       std::erase_if(found, [this](const auto& p) { return to_text(p.section->layer) == word_; });
       keep_one_of_each(found);
       if (found.empty()) continue;
-      answer_.document.heading(2, fmt::format("The figure {}, as in the template {}",
-                                              found.front().figure->id(), t.name));
+      answer_.document.heading(
+          2, fmt::format("The figure {} in the template {}", found.front().figure->id(), t.name));
       const report::Document told = document_of(found, true);
       answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
                                      told.blocks.end());
       answer_.document.paragraph(
-          fmt::format("Of your own design: orrery explain my.yaml {}", found.front().path()));
+          fmt::format("For your own design: orrery explain my.yaml {}", found.front().path()));
       return;
     }
   }
@@ -115,8 +115,8 @@ class Answerer {
         const bool is_named = is_meant(f.key);
         const bool is_placed = is_meant(s.name + '.' + f.key);
         if (!is_named && !is_placed) continue;
-        std::string line = fmt::format("`{}` of {}: {}", f.key, s.name, f.field.doc);
-        if (!f.field.unit.empty()) line += fmt::format("; in {}", f.field.unit);
+        std::string line = fmt::format("`{}` in {}: {}", f.key, s.name, f.field.doc);
+        if (!f.field.unit.empty()) line += fmt::format("; unit: {}", f.field.unit);
         if (!f.words.empty()) {
           std::string words;
           for (const std::string_view w : f.words)
@@ -124,9 +124,9 @@ class Answerer {
           line += "; one of " + words;
         }
         if (!f.default_text.empty()) {
-          line += "; left out: " + f.default_text;
+          line += "; default: " + f.default_text;
         } else if (!f.field.absent.empty()) {
-          line += fmt::format("; left out: {}", f.field.absent);
+          line += fmt::format("; default: {}", f.field.absent);
         }
         items.push_back(std::move(line));
       }

@@ -58,7 +58,7 @@ std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
   if (error == EEXIST) {
     return fail({.code = "file.exists",
                  .place = {path, 0, 0},
-                 .what = "the file is there already",
+                 .what = "the file already exists",
                  .why = "it may hold your work",
                  .fix = "choose another name, or add --force to replace it"});
   }
@@ -125,18 +125,18 @@ ExitCode run_init(const InitOptions& options, Terminal& terminal) {
 
 Verb init_verb() {
   return {.name = "init",
-          .summary = "Write a design to start from, or the schema of the design file",
+          .summary = "Write a starting design, or the schema of the design file",
           .examples = {"orrery init --list", "orrery init --template superpod-h100 -o my.yaml",
                        "orrery init --schema -o design.schema.json"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<InitOptions>();
-            arguments.option("-t,--template", options->name, "the template to start from", "NAME");
+            arguments.option("-t,--template", options->name, "template to start from", "NAME");
             arguments.option("-o,--output", options->output,
-                             "write to this file instead of the standard output", "FILE");
+                             "write to this file instead of standard output", "FILE");
             arguments.flag("--list", options->list, "list the templates");
             arguments.flag("--schema", options->schema,
                            "print the JSON Schema of the design file, for editors");
-            arguments.flag("--force", options->force, "replace the file if it is there");
+            arguments.flag("--force", options->force, "replace the file if it exists");
             arguments.format(options->format);
             return [options](Terminal& terminal) { return run_init(*options, terminal); };
           }};

@@ -79,8 +79,9 @@ std::string page(const VerbShape& shape, const std::vector<VerbShape>& all) {
     out += ".fi\n";
   }
   out +=
-      ".SH EXIT STATUS\n0 good; 1 the design fails a rule or a goal; 2 usage or an unreadable "
-      "file;\n4 nothing feasible; 70 internal fault; 130 interrupted.\n";
+      ".SH EXIT STATUS\n"
+      "0 good; 1 the design fails a rule, a goal or a budget; 2 usage error or unreadable file;\n"
+      "4 nothing feasible; 70 internal error; 130 interrupted.\n";
   if (!shape.path.empty()) out += ".SH SEE ALSO\n.BR orrery (1)\n";
   return out;
 }
@@ -113,7 +114,7 @@ Verb man_verb() {
           .examples = {"orrery man ~/.local/share/man/man1"},
           .prepare = [](Arguments& arguments) -> Run {
             auto folder = std::make_shared<std::string>();
-            arguments.positional("DIR", *folder, "folder for the pages; made where it is missing");
+            arguments.positional("DIR", *folder, "folder for the pages; created if it is missing");
             return [folder](Terminal& terminal) { return run_man(*folder, terminal); };
           }};
 }

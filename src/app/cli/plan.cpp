@@ -52,20 +52,20 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
 Verb plan_verb() {
   return {
       .name = "plan",
-      .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
+      .summary = "Review a design: figures, limits, broken rules, goals and the next best spend",
       .examples = {"orrery plan my.yaml", "orrery plan my.yaml --brief",
                    "orrery plan my.yaml --explain",
                    "orrery plan my.yaml --format html > review.html"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<PlanOptions>();
-        arguments.positional("FILE", options->design, "the design");
+        arguments.positional("FILE", options->design, "design file");
         arguments.flag("--brief", options->brief,
-                       "the verdict, the goals and what is broken, without the layers");
+                       "print only the verdict, the goals and what is broken");
         arguments.flag("--explain", options->explain,
-                       "below every figure its formula, inputs and sources");
+                       "print formula, inputs and source below every figure");
         arguments.option("--calibration", options->calibrations,
-                         "parameters of your own machine or storage, as `calibrate` writes them; "
-                         "may be repeated",
+                         "file from `orrery calibrate` with parameters of your own machine or "
+                         "storage; repeatable",
                          "FILE");
         arguments.format(options->format,
                          {Format::text, Format::json, Format::markdown, Format::html, Format::csv});

@@ -47,7 +47,7 @@ ExitCode run_probe(const ProbeOptions& options, Terminal& terminal) {
                               .place = {.file = program, .line = 0, .column = 0},
                               .what = "the GPU probe is not built",
                               .why = "it needs CUDA's compiler and a GPU",
-                              .fix = "run tools/probe/build on the machine with the GPU"}});
+                              .fix = "run tools/probe/build on a machine with a GPU"}});
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -56,13 +56,14 @@ ExitCode run_probe(const ProbeOptions& options, Terminal& terminal) {
 
 Verb gpu_verb() {
   return {.name = "gpu",
-          .summary = "Measure one GPU: products, passes, attention, host link, watts",
+          .summary = "Measure one GPU: matrix products, memory passes, attention, host link, power",
           .examples = {"orrery probe gpu > probe.csv"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ProbeOptions>();
-            arguments.option("--program", options->program, "the probe's executable", "FILE");
+            arguments.option("--program", options->program, "path of the probe's executable",
+                             "FILE");
             arguments.flag("--quick", options->quick,
-                           "a few sizes only: five seconds, not minutes");
+                           "measure only a few sizes: takes seconds, not minutes");
             return [options](Terminal& terminal) { return run_probe(*options, terminal); };
           }};
 }
@@ -71,7 +72,7 @@ Verb gpu_verb() {
 
 Verb probe_verb() {
   return {.name = "probe",
-          .summary = "Measure this machine for `calibrate`",
+          .summary = "Measure this machine; `orrery calibrate` reads the result",
           .examples = {"orrery probe gpu > probe.csv", "orrery probe storage /scratch --quick"},
           .prepare = {},
           .verbs = {gpu_verb(), probe_storage_verb(), probe_serving_verb()}};

@@ -43,21 +43,25 @@ Diagnostics faults_of(const ProbeServingOptions& o, const machine::Models& model
       {"--sequences", o.sequences}};
   for (const auto& [name, value] : counts) {
     if (value < 1 || value > 1000000) {
-      faults.push_back(bad(name, "it must be a whole number from 1 to 1000000", "give one"));
+      faults.push_back(bad(name, "it must be a whole number from 1 to 1000000",
+                           "write a whole number in this range"));
     }
   }
   if (o.eager_layer < 0 || o.eager_layer > 1000000) {
-    faults.push_back(bad("--eager-layer", "it must be from 0 to 1000000 microseconds", "give one"));
+    faults.push_back(bad("--eager-layer", "it must be from 0 to 1000000 microseconds",
+                         "write a number in this range"));
   }
   if (faults.empty() && (o.prompt + o.output + 15) / 16 >= o.blocks) {
-    faults.push_back(bad("--blocks", "one request does not fit", "give more blocks of 16 tokens"));
+    faults.push_back(bad("--blocks", "one request does not fit into the KV blocks",
+                         "raise --blocks (16 tokens each)"));
   }
   if (!models.catalog().model(o.model)) {
-    faults.push_back(bad("--model", "no model " + o.model, "`orrery catalog` lists them"));
+    faults.push_back(bad("--model", "the catalog has no model " + o.model,
+                         "`orrery catalog models` lists them"));
   }
   if (!models.catalog().accelerator(o.accelerator)) {
-    faults.push_back(
-        bad("--accelerator", "no accelerator " + o.accelerator, "`orrery catalog` lists them"));
+    faults.push_back(bad("--accelerator", "the catalog has no accelerator " + o.accelerator,
+                         "`orrery catalog accelerators` lists them"));
   }
   return faults;
 }
@@ -130,8 +134,8 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
                               .code = "probe.pipe",
                               .place = {},
                               .what = "the executor did not answer \"took SECONDS\"",
-                              .why = "with --live every line is a batch that somebody must run",
-                              .fix = "start it by tools/probe/serve_loop.py"}});
+                              .why = "with --live, every line is a batch that an executor must run",
+                              .fix = "start tools/probe/serve_loop.py, which starts this verb"}});
   }
   print_run(run, o, terminal);
   return ExitCode::good;
@@ -141,23 +145,25 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
 
 Verb probe_serving_verb() {
   return {.name = "serving",
-          .summary = "A serving engine's decisions, on real kernels or simulated ones",
+          .summary = "Run a serving engine's batching on simulated or real kernels",
           .examples = {"orrery probe serving --clients 16 --requests 100",
                        "python3 tools/probe/serve_loop.py --orrery ./orrery"},
           .prepare = [](Arguments& arguments) -> Run {
             auto o = std::make_shared<ProbeServingOptions>();
-            arguments.option("--model", o->model, "whose shape runs", "ID");
-            arguments.option("--accelerator", o->accelerator, "the simulated device", "ID");
-            arguments.option("--clients", o->clients, "that each wait for an answer", "N");
-            arguments.option("--requests", o->requests, "of all clients together", "N");
-            arguments.option("--prompt", o->prompt, "longest prompt", "TOKENS");
-            arguments.option("--output", o->output, "longest output", "TOKENS");
+            arguments.option("--model", o->model, "model whose layer shapes run", "ID");
+            arguments.option("--accelerator", o->accelerator, "simulated accelerator", "ID");
+            arguments.option("--clients", o->clients,
+                             "clients that each wait for one answer at a time", "N");
+            arguments.option("--requests", o->requests, "requests of all clients together", "N");
+            arguments.option("--prompt", o->prompt, "longest prompt in tokens", "TOKENS");
+            arguments.option("--output", o->output, "longest output in tokens", "TOKENS");
             arguments.option("--blocks", o->blocks, "KV blocks of 16 tokens", "N");
-            arguments.option("--budget", o->budget, "tokens of one iteration", "TOKENS");
-            arguments.option("--sequences", o->sequences, "that run at once", "N");
+            arguments.option("--budget", o->budget, "token budget per iteration", "TOKENS");
+            arguments.option("--sequences", o->sequences, "requests that run at once", "N");
             arguments.option("--eager-layer", o->eager_layer,
-                             "least time in which the host launches a layer with prompts", "US");
-            arguments.flag("--live", o->live, "hand every batch to the program behind the pipe");
+                             "shortest host time to launch a layer that has prompts", "US");
+            arguments.flag("--live", o->live,
+                           "send every batch to the program at the other end of the pipe");
             return [o](Terminal& terminal) { return run_probe_serving(*o, terminal); };
           }};
 }

@@ -71,8 +71,8 @@ Result<cluster::NodePool> pool_of_options(const ReplayArguments& o, std::string&
     return fail(replay_usage("--gpus and --nodes exclude each other", ""));
   if (o.gpus < 0 || o.gpus > kReplayGpusMax || o.nodes < 0 || o.nodes > kReplayNodesMax ||
       o.gpus_per_node < 1 || o.gpus_per_node > 64) {
-    return fail(
-        replay_usage("no fleet of this size", "--gpus N, or --nodes N --gpus-per-node 1..64"));
+    return fail(replay_usage("the fleet size is out of range",
+                             "--gpus N, or --nodes N --gpus-per-node 1..64"));
   }
   if (o.gpus > 0) {
     const bool is_named = std::ranges::find(o.policies, "easy-sticky") != o.policies.end();
@@ -102,7 +102,7 @@ Result<void> take_design(const std::string& path, Stage& stage, Terminal& termin
   if (stage.pool.gpus() == 0) {
     return fail({.code = "replay.fleet",
                  .place = {.file = path},
-                 .what = "no fleet with accelerators that Slurm runs in this design"});
+                 .what = "the design has no fleet with accelerators that Slurm schedules"});
   }
   stage.fleet = fmt::format("{}: {} nodes, {} GPUs", design->name, grouped(stage.pool.nodes()),
                             grouped(stage.pool.gpus()));
@@ -124,8 +124,8 @@ void read_times(const ReplayArguments& o, Stage& stage, Diagnostics& faults) {
 Result<void> take_slice(const ReplayArguments& o, workload::JobTrace& trace) {
   const auto count = static_cast<std::int64_t>(trace.jobs.size());
   if (o.from < 0 || o.take < 0 || o.from >= count) {
-    return fail(
-        replay_usage(fmt::format("the trace has {} jobs", grouped(count)), "--from below that"));
+    return fail(replay_usage(fmt::format("the trace has {} jobs", grouped(count)),
+                             "give --from a smaller number"));
   }
   const std::int64_t end = o.take > 0 ? std::min(count, o.from + o.take) : count;
   std::vector<workload::JobRecord> part(trace.jobs.begin() + o.from, trace.jobs.begin() + end);
@@ -148,7 +148,8 @@ Result<Stage> stage_of(const ReplayArguments& o, const std::string& text, const 
   if (!o.trace_format.empty())
     format = replay_word<workload::JobFormat>(o.trace_format, "--trace-format", faults);
   if (design.empty() && o.gpus == 0 && o.nodes == 0) {
-    faults.push_back(replay_usage("a replay needs a fleet", "DESIGN, --gpus N or --nodes N"));
+    faults.push_back(
+        replay_usage("a replay needs a fleet", "name a DESIGN, --gpus N or --nodes N"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   auto trace = workload::read_jobs(text, o.file, format);
@@ -170,14 +171,16 @@ Result<Stage> stage_of(const ReplayArguments& o, const std::string& text, const 
 ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64_t seed,
                   Format format, Terminal& terminal) {
   Diagnostics faults;
-  if (!o.pod_nodes) faults.push_back(replay_usage("pods need their nodes", "--pod-nodes FILE"));
+  if (!o.pod_nodes)
+    faults.push_back(replay_usage("a trace of pods needs a list of nodes", "--pod-nodes FILE"));
   std::vector<cluster::PodRule> rules;
   for (const std::string& policy : o.policies) {
     if (const auto rule = replay_word<cluster::PodRule>(policy, "--policy", faults)) {
       rules.push_back(*rule);
     }
   }
-  if (!(o.load > 0 && o.load <= 10)) faults.push_back(replay_usage("no such --load", "0.1 to 10"));
+  if (!(o.load > 0 && o.load <= 10))
+    faults.push_back(replay_usage("--load is out of range", "0.1 to 10"));
   const auto pods = workload::read_pods(text, o.file);
   if (!pods) faults.insert(faults.end(), pods.error().begin(), pods.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
@@ -190,10 +193,11 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
   w.begin_object().field("schema_version", 1).field("trace", o.file).field("load", o.load);
   w.field("nodes", nodes->size()).key("policies").begin_array();
   std::string lines = fmt::format(
-      "{} pods of {}, drawn again up to {} times the GPUs of {} nodes; nobody leaves\n\n"
+      "{} pods of {}, repeated at random up to {} times the GPUs of {} nodes; no pod leaves\n"
+      "\n"
       "  {:<10} {:>10} {:>10} {:>12} {:>22}\n",
       grouped(std::ssize(*pods)), o.file, significant(o.load, 3), grouped(std::ssize(*nodes)),
-      "policy", "allocated", "placed", "turned away", "of the rest unusable");
+      "policy", "allocated", "placed", "turned away", "free but unusable");
   for (const cluster::PodRule rule : rules) {
     const auto r =
         rehearse::replay_pods(*pods, *nodes, {.rule = rule, .load = o.load, .seed = seed});
@@ -246,12 +250,12 @@ std::string text_of(const Played& p, const Stage& stage) {
                      r.wait.mean_s, significant(r.slowdown, 3), brief(r.span));
   out += fmt::format("  GPU time: {} productive, {} idle", share(r.productive), share(r.idle));
   if (r.node_failures > 0) {
-    out += fmt::format(", {} done again, {} down; {} node failures stopped {} runs", share(r.lost),
+    out += fmt::format(", {} repeated, {} down; {} node failures stopped {} runs", share(r.lost),
                        share(r.down), grouped(r.node_failures), grouped(r.stops));
   }
   out += '\n';
   if (r.rejected > 0) {
-    out += fmt::format("  {} jobs ask for more than the fleet has in one place: never started\n",
+    out += fmt::format("  {} jobs need more GPUs than the fleet has in one place and never start\n",
                        grouped(r.rejected));
   }
   if (stage.options.ask_at) {
@@ -273,7 +277,7 @@ std::string head_of(const Stage& stage, const std::string& file) {
     out += fmt::format("{} rows without GPUs or run time are left out\n",
                        grouped(stage.trace.left_out));
   }
-  if (!stage.trace.has_limits) out += "the trace has no time limits: run times stand for them\n";
+  if (!stage.trace.has_limits) out += "the trace has no time limits; run times are used instead\n";
   return out;
 }
 
@@ -341,14 +345,16 @@ std::string text_of(const rehearse::RewindResult& r) {
   const auto percent = [](double share) { return fmt::format("{:.0f} %", share * 100); };
   const auto t = [](double s) { return brief(seconds(s)); };
   std::string out = fmt::format(
-      "\ncalibrated on the first half ({} jobs): {}, {} of the fleet, {} from submission to start "
-      "at "
-      "the least; waits are off by {} of their sum\n",
+      "\n"
+      "calibrated on the first half ({} jobs): policy {}, {} of the fleet, at least {} from "
+      "submission to start; error {} of the total wait\n",
       grouped(r.first.jobs), word_of(r.policy), percent(r.share), t(r.start_delay_s),
       percent(r.first.error));
   out += fmt::format(
-      "on the second half ({} jobs), not looked at: mean wait {} recorded, {} simulated; off by {} "
-      "of their sum\n\n  {:<28} {:>12} {:>12} {:>12}\n",
+      "checked on the second half ({} jobs): mean wait {} recorded, {} simulated; error {} of the "
+      "total wait\n"
+      "\n"
+      "  {:<28} {:>12} {:>12} {:>12}\n",
       grouped(r.second.jobs), t(r.second.recorded_s), t(r.second.simulated_s),
       percent(r.second.error), "what if (second half)", "mean wait", "low", "high");
   for (const rehearse::WhatIfAnswer& a : r.answers) {
@@ -381,37 +387,35 @@ std::string json_of(const rehearse::RewindResult& r) {
 }  // namespace
 
 void bind_replay(ReplayArguments& o, Arguments& a) {
-  a.option("--replay", o.file, "a trace of jobs: SWF, Philly, sacct -P, CSV; or of pods (openb)",
+  a.option("--replay", o.file, "trace to replay: jobs (SWF, Philly, sacct -P, CSV) or pods (openb)",
            "FILE");
   a.option("--trace-format", o.trace_format,
-           "where the first line does not tell: swf, philly, "
-           "sacct, csv",
+           "format of the trace, if its first line does not show it: swf, philly, sacct, csv",
            "WORD");
   a.option("--policy", o.policies,
-           "fifo, easy, easy-sticky, unguarded, conservative, slurm; may "
-           "be given again",
+           "queue policy: fifo, easy, easy-sticky, unguarded, conservative or slurm; repeatable",
            "WORD");
-  a.option("--gpus", o.gpus, "GPUs of one pool, without nodes");
-  a.option("--nodes", o.nodes, "nodes instead");
-  a.option("--gpus-per-node", o.gpus_per_node, "of them");
-  a.option("--nodes-per-leaf", o.nodes_per_leaf, "below one switch; 0: 32");
-  a.option("--placement", o.placement, "on nodes: pack, spread, tree", "WORD");
-  a.option("--from", o.from, "first job of the trace to take, from 0");
-  a.option("--take", o.take, "how many jobs; 0: all");
-  a.option("--mtbf", o.mtbf, "mean time between failures of a node; none: they do not fail",
-           "TIME");
-  a.option("--repair", o.repair, "mean time of a repair", "TIME");
-  a.option("--checkpoint", o.checkpoint, "time between saves of a job; none: it starts over",
-           "TIME");
-  a.option("--requeue", o.requeue, "until a job that lost its node may start again", "TIME");
-  a.option("--pod-nodes", o.pod_nodes, "nodes of a trace of pods (openb); --policy best-fit, fgd",
-           "FILE");
-  a.option("--load", o.load, "of pods: GPUs asked for over GPUs there are");
+  a.option("--gpus", o.gpus, "size of a plain pool of GPUs, without nodes");
+  a.option("--nodes", o.nodes, "number of nodes, instead of --gpus");
+  a.option("--gpus-per-node", o.gpus_per_node, "GPUs per node");
+  a.option("--nodes-per-leaf", o.nodes_per_leaf, "nodes per leaf switch; 0: 32");
+  a.option("--placement", o.placement, "placement on nodes: pack, spread or tree", "WORD");
+  a.option("--from", o.from, "first job of the trace to replay, counted from 0");
+  a.option("--take", o.take, "number of jobs to replay; 0: all");
+  a.option("--mtbf", o.mtbf, "mean time between failures per node; default: no failures", "TIME");
+  a.option("--repair", o.repair, "mean time to repair a node", "TIME");
+  a.option("--checkpoint", o.checkpoint,
+           "time between checkpoints of a job; default: a stopped job starts over", "TIME");
+  a.option("--requeue", o.requeue, "delay before a job that lost its node may start again", "TIME");
+  a.option("--pod-nodes", o.pod_nodes,
+           "nodes of a trace of pods (openb); use with --policy best-fit or fgd", "FILE");
+  a.option("--load", o.load, "pods: GPUs requested, divided by GPUs in the fleet");
   a.flag("--rewind", o.rewind,
-         "calibrate on the trace's first half, state the error on its second, then the what-ifs: "
-         "each --policy");
-  a.option("--more", o.more, "of --rewind: also with so many more GPUs or nodes");
-  a.option("--why", o.why, "ask at this time who waits, why, and what would start it", "TIME");
+         "calibrate on the first half of the trace, report the error on the second half, then "
+         "compare the policies given by --policy");
+  a.option("--more", o.more, "--rewind: also try with this many more GPUs or nodes");
+  a.option("--why", o.why,
+           "list the jobs that wait at this time, why they wait and what would start them", "TIME");
 }
 
 ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::uint64_t seed,
@@ -424,7 +428,7 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
   stage->options.seed = seed;
   if (o.rewind) {
     if (o.more < 0 || o.more > kReplayNodesMax) {
-      return refuse(terminal, {replay_usage("no such --more", "0 to 200000")});
+      return refuse(terminal, {replay_usage("--more is out of range", "0 to 200000")});
     }
     const auto result = rehearse::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
     if (!result) return refuse(terminal, result.error());

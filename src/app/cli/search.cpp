@@ -46,8 +46,8 @@ Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
   q->accelerator = catalog.accelerator(o.accelerator);
   const auto nic = parse_quantity<BytesPerSecond>(o.nic);
   if (q->accelerator == nullptr || !nic || o.gpus < 1) {
-    return std::unexpected(unknown("the machine of " + o.model + " is not clear",
-                                   "--accelerator ID --gpus N --nic '400 Gb/s'"));
+    return std::unexpected(unknown("the machine for " + o.model + " is not fully described",
+                                   "give --accelerator ID --gpus N --nic '400 Gb/s'"));
   }
   q->gpus = static_cast<int>(o.gpus);
   q->nic = *nic;
@@ -56,7 +56,7 @@ Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
 
 Result<jobs::TrainingQuery> query_for(const SearchOptions& o, const catalog::Catalog& catalog,
                                       Terminal& terminal) {
-  if (o.keep < 1) return std::unexpected(unknown("at least one layout is kept", "--keep 10"));
+  if (o.keep < 1) return std::unexpected(unknown("--keep must be at least 1", "--keep 10"));
   return o.megatron ? megatron_query(o.question, catalog, terminal)
                     : query_of(o.question, catalog, terminal.read_file);
 }
@@ -122,35 +122,39 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
 
 Verb layout_verb() {
   return {.name = "layout",
-          .summary = "Find the fastest parallel layouts of a model on a fleet",
+          .summary = "Find the fastest parallel layouts of a model on given accelerators",
           .examples = {"orrery search layout llama-3-70b --gpus 256 --batch 1024 --sequence 8192",
                        "orrery search layout gpt3-175b --accelerator a100-80-sxm --gpus 64 --batch "
                        "64 --sequence 2048 --jobs 2"},
           .prepare = [](Arguments& arguments) -> Run {
             auto o = std::make_shared<SearchOptions>();
-            arguments.positional("MODEL", o->question.model, "catalog id, alias, or a config.json");
-            arguments.option("--accelerator", o->question.accelerator, "accelerator of the catalog",
-                             "ID");
+            arguments.positional("MODEL", o->question.model,
+                                 "catalog id, alias, or a config.json file");
+            arguments.option("--accelerator", o->question.accelerator,
+                             "catalog id of the accelerator", "ID");
             arguments.option("--gpus", o->question.gpus, "accelerators");
-            arguments.option("--batch", o->question.batch, "sequences a step");
-            arguments.option("--sequence", o->question.sequence, "tokens a sequence");
+            arguments.option("--batch", o->question.batch, "sequences per step");
+            arguments.option("--sequence", o->question.sequence, "tokens per sequence");
             arguments.option("--precision", o->question.precision, "bf16, fp8, mxfp8, nvfp4 ...",
                              "NAME");
             arguments.option("--framework", o->question.framework,
-                             "family whose parameters are used", "NAME");
-            arguments.option("--nic", o->question.nic, "network rate of one accelerator", "RATE");
-            arguments.option("--keep", o->keep, "layouts to show");
-            arguments.option("--tp", o->question.tp, "fix tensor parallelism");
-            arguments.option("--pp", o->question.pp, "fix pipeline stages");
-            arguments.option("--vp", o->question.vp, "fix chunks a stage");
-            arguments.option("--cp", o->question.cp, "fix context parallelism");
-            arguments.option("--ep", o->question.ep, "fix expert parallelism");
-            arguments.option("--microbatch", o->question.microbatch, "fix sequences a microbatch");
+                             "framework whose fitted parameters are used", "NAME");
+            arguments.option("--nic", o->question.nic, "network rate per accelerator", "RATE");
+            arguments.option("--keep", o->keep, "number of layouts to show");
+            arguments.option("--tp", o->question.tp, "fix the tensor-parallel degree");
+            arguments.option("--pp", o->question.pp, "fix the number of pipeline stages");
+            arguments.option("--vp", o->question.vp, "fix the number of model chunks per stage");
+            arguments.option("--cp", o->question.cp, "fix the context-parallel degree");
+            arguments.option("--ep", o->question.ep, "fix the expert-parallel degree");
+            arguments.option("--microbatch", o->question.microbatch,
+                             "fix the sequences per microbatch");
             arguments.flag("--megatron", o->megatron,
-                           "MODEL is a file with Megatron-LM arguments: its layout is estimated");
+                           "MODEL is a file of Megatron-LM arguments: estimate its layout");
             arguments.option("--trace", o->trace,
-                             "write the best layout's step for Chrome or Perfetto", "FILE");
-            arguments.flag("--pareto", o->pareto, "also half the GPUs, a quarter ...");
+                             "write one step of the best layout as a trace for Chrome or Perfetto",
+                             "FILE");
+            arguments.flag("--pareto", o->pareto,
+                           "also search half the GPUs, a quarter, and so on");
             arguments.jobs(o->jobs);
             arguments.format(o->format);
             return [o](Terminal& terminal) { return run_search(*o, terminal); };
@@ -161,7 +165,7 @@ Verb layout_verb() {
 
 Verb search_verb() {
   return {.name = "search",
-          .summary = "Search for a better layout or design",
+          .summary = "Find the fastest parallel layout for a model",
           .examples = {"orrery search layout llama-3-70b --gpus 256 --batch 1024"},
           .prepare = nullptr,
           .verbs = {layout_verb()}};

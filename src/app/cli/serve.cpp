@@ -58,8 +58,8 @@ Result<server::ServedDesign> served_design(const std::optional<std::string>& fil
   if (file->empty()) {
     return fail({.code = "serve.no-name",
                  .what = "the design's name is empty",
-                 .why = "a variable of a script may not be set",
-                 .fix = "name a file; without a word the sample is served"});
+                 .why = "a variable in the calling script may be unset",
+                 .fix = "name a file; without an argument, a sample design is served"});
   }
   Result<std::string> text = terminal.read_file(*file);
   if (!text) return std::unexpected(text.error());
@@ -83,7 +83,8 @@ Result<std::unique_ptr<server::JobStore>> open_store(const ServeOptions& options
   if (options.state) return server::JobStore::open(*options.state);
   auto store = server::JobStore::open(usual_state_file());
   if (store) return store;
-  terminal.err << to_text(store.error()) << "Jobs of this server are kept in memory only.\n";
+  terminal.err << to_text(store.error())
+               << "Jobs are kept in memory only and are lost when this server stops.\n";
   return server::JobStore::open(server::kStoreInMemory);
 }
 
@@ -129,7 +130,7 @@ void greet(const ServeOptions& options, const server::AccessRules& rules, Termin
   terminal.err << (server::has_console() ? "The console with " : "The review of ")
                << options.design.value_or("the sample design") << " is at\n";
   terminal.out << first_url(rules) << '\n' << std::flush;
-  terminal.err << "Ctrl-C ends it.\n";
+  terminal.err << "Press Ctrl-C to stop.\n";
 }
 
 ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
@@ -162,7 +163,7 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   rules->port = (*server)->port();
   greet(options, *rules, terminal);
   (*server)->run(terminal.interrupted);
-  terminal.err << "Served; goodbye.\n";
+  terminal.err << "The server has stopped.\n";
   return ExitCode::good;
 }
 
@@ -170,24 +171,23 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
 
 Verb serve_verb() {
   return {.name = "serve",
-          .summary = "Open the console on a design at a local address",
+          .summary = "Serve the console for a design at a local address",
           .examples = {"orrery serve", "orrery serve my.yaml",
                        "orrery serve my.yaml --port 0 --state :memory:",
                        "orrery serve --store http://127.0.0.1:8118"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ServeOptions>();
             arguments.optional_positional("DESIGN", options->design,
-                                          "the design; a sample where none is named");
+                                          "design file; without it, a sample design");
             arguments.port(options->port);
             arguments.option("--state", options->state,
-                             "where jobs are kept; by default below $XDG_STATE_HOME", "FILE");
+                             "file that keeps the jobs; default: below $XDG_STATE_HOME", "FILE");
             arguments.option("--calibration", options->calibrations,
-                             "parameters of your own machine or storage, as `calibrate` writes "
-                             "them; may be repeated",
+                             "file from `orrery calibrate` with parameters of your own machine or "
+                             "storage; repeatable",
                              "FILE");
             arguments.option("--store", options->store,
-                             "the address of an `orrery store`, whose state the page Store shows",
-                             "URL");
+                             "URL of a running `orrery store` to show on the page Store", "URL");
             return [options](Terminal& terminal) { return run_serve(*options, terminal); };
           }};
 }

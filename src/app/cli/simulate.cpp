@@ -76,8 +76,8 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   }
   if (o.design.empty()) {
     return refuse(terminal, {{.code = "simulate.usage",
-                              .what = "what to simulate is not said",
-                              .fix = "a design file, or --replay FILE: a trace of jobs"}});
+                              .what = "nothing to simulate was named",
+                              .fix = "name a design file, or a trace of jobs with --replay FILE"}});
   }
   auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
@@ -111,19 +111,21 @@ Verb simulate_verb() {
                    "orrery simulate --replay log.swf --nodes 64 --placement tree --mtbf 200d"},
       .prepare = [](Arguments& arguments) -> Run {
         auto o = std::make_shared<SimulateOptions>();
-        arguments.optional_positional("DESIGN", o->design,
-                                      "what to run, or whose fleet and scheduler to replay on");
-        arguments.option("--for", o->horizon, "how much time to simulate", "TIME");
+        arguments.optional_positional(
+            "DESIGN", o->design,
+            "design file to run; with --replay, the design with the fleet and scheduler");
+        arguments.option("--for", o->horizon, "time to simulate", "TIME");
         arguments.option("--replications", o->replications,
-                         "independent runs, over which the intervals are taken");
+                         "independent runs; their spread gives the intervals");
         arguments.option("--calibration", o->calibrations,
-                         "parameters of your own machine or storage, as `calibrate` writes them; "
-                         "may be repeated",
+                         "file from `orrery calibrate` with parameters of your own machine or "
+                         "storage; repeatable",
                          "FILE");
-        arguments.option("--series", o->series, "write levels over time as CSV", "FILE");
-        arguments.option("--trace", o->trace, "write the first run for Perfetto", "FILE");
-        arguments.option("--events", o->events, "write the first run's events, JSON a line",
+        arguments.option("--series", o->series, "write time series as CSV", "FILE");
+        arguments.option("--trace", o->trace, "write a trace of the first run for Perfetto",
                          "FILE");
+        arguments.option("--events", o->events,
+                         "write the events of the first run, one JSON object per line", "FILE");
         bind_replay(o->replay, arguments);
         arguments.seed(o->seed);
         arguments.jobs(o->jobs);

@@ -65,8 +65,8 @@ void say_if_large(const machine::Machine& machine, const run::RunOptions& option
   for (const machine::Fleet& fleet : machine.fleets) hosts += fleet.hosts;
   if (hosts * options.replications < kHostsLarge) return;
   terminal.err << fmt::format(
-      "{} hosts in {} replications: this takes minutes to hours. Fewer --replications, a shorter "
-      "--for or a smaller fleet take less.\n",
+      "{} hosts in {} replications take minutes to hours. Fewer --replications, a shorter --for or "
+      "a smaller fleet take less.\n",
       grouped(hosts), options.replications);
 }
 
@@ -77,7 +77,7 @@ Result<run::RunOptions> run_options(const std::string& span, std::int64_t replic
   Diagnostics faults;
   const auto horizon = parse_quantity<Seconds>(span);
   if (!horizon || *horizon < server::kSimulatedMin || *horizon > server::kSimulatedMax) {
-    faults.push_back(usage("not a span to simulate: " + span, "--for 30d; from 1 s to 10 y"));
+    faults.push_back(usage("not a length of time: " + span, "--for 30d; from 1 s to 10 y"));
   }
   if (replications < 1 || replications > kReplicationsMax) {
     faults.push_back(usage(fmt::format("{} replications", replications),

@@ -31,7 +31,7 @@ Result<void> check_private_file(const std::string& file) {
        .place = {file},
        .what = fmt::format("the file has mode {:04o}: other users can read the secrets in it",
                            static_cast<unsigned>(mode)),
-       .why = "whoever has them can read and change what is stored",
+       .why = "anyone who has them can read and change what is stored",
        .fix = "chmod 600 " + file});
 }
 

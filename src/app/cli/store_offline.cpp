@@ -78,7 +78,7 @@ Result<ObjectName> object_name(const std::string& text) {
   if (slash == text.npos || slash == 0 || slash + 1 == text.size()) {
     return fail({.code = "store.usage",
                  .place = {},
-                 .what = "'" + text + "' is no object",
+                 .what = "'" + text + "' is not an object",
                  .why = {},
                  .fix = "write BUCKET/KEY"});
   }
@@ -116,14 +116,13 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   }
   for (const std::string& what : swept->says) terminal.err << what << '\n';
   terminal.err << fmt::format(
-      "{} shards written anew, {} files set aside that no row names, {} "
-      "brought back\n",
+      "{} shards rewritten, {} files without a metadata row set aside, {} brought back\n",
       scrubber.counts().mended, swept->set_aside, aside->brought_back);
   return {};
 }
 
 ExitCode stopped_early(Terminal& terminal) {
-  terminal.err << "Stopped before the end: nothing is said of the rest.\n";
+  terminal.err << "Stopped before the end; the rest was not checked.\n";
   return ExitCode::interrupted;
 }
 
@@ -135,8 +134,8 @@ ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& termina
   const bool is_sound = check.clean() && !is_behind;
   terminal.out << fmt::format(
       "{} buckets, {} versions, {} bytes in {} blobs\n"
-      "{} damaged shards, {} blobs lost, {} blobs that nothing names, {} files that no row "
-      "names\n",
+      "{} damaged shards, {} blobs lost, {} blobs that no object uses, {} files without a metadata "
+      "row\n",
       check.buckets, check.versions, check.bytes, check.blobs, check.damaged_shards,
       check.lost_blobs, check.unreferenced, check.orphans);
   if (check.aside > 0) terminal.out << fmt::format("{} files are set aside\n", check.aside);
@@ -153,7 +152,7 @@ ExitCode not_looked(const Diagnostics& why, Terminal& terminal) {
 }
 
 ExitCode not_checked(const store::Refused& why, Terminal& terminal) {
-  terminal.out << "the check could not be ended: " << why.code << ' ' << why.message
+  terminal.out << "the check could not be finished: " << why.code << ' ' << why.message
                << "\nThe store is not sound.\n";
   return ExitCode::fails_rule;
 }
@@ -163,12 +162,12 @@ std::vector<std::string> opening_actions(const upkeep::OpenedFolder& folder) {
   std::vector<std::string> actions;
   if (folder.behind) {
     actions.emplace_back(
-        "go on with metadata that are behind: what they lost is given up, and "
-        "its files are set aside");
+        "accept metadata that are older than the data: newer objects are given up, and their files "
+        "are set aside");
   }
   for (const auto& [id, drive] : folder.drives) {
     if (drive) continue;
-    actions.push_back("make drive " + id + " anew, or write its mark again, in " +
+    actions.push_back("recreate drive " + id + ", or rewrite its mark, in " +
                       folder.folders.at(id));
   }
   return actions;
@@ -213,10 +212,10 @@ ExitCode plan_repair(const FolderCheck& options, Terminal& terminal) {
   actions.insert(actions.end(), check->actions.begin(), check->actions.end());
   for (const std::string& object : check->objects) terminal.out << object << '\n';
   for (const std::string& action : actions) terminal.out << "would " << action << '\n';
-  terminal.out << (actions.empty() ? std::string("There is nothing to do.\n")
-                                   : fmt::format("{} actions; --apply does them. Nothing was "
-                                                 "written.\n",
-                                                 actions.size()));
+  terminal.out << (actions.empty()
+                       ? std::string("There is nothing to do.\n")
+                       : fmt::format("{} actions. Nothing was written; --apply carries them out.\n",
+                                     actions.size()));
   return actions.empty() && check->clean() ? ExitCode::good : ExitCode::fails_rule;
 }
 
@@ -228,7 +227,7 @@ ExitCode apply_repair(const FolderCheck& options, Terminal& terminal) {
     if (const auto done = repair(**runtime, terminal); !done) return refuse(terminal, done.error());
   }
   if (terminal.interrupted()) {
-    terminal.err << "Stopped; run it again to go on.\n";
+    terminal.err << "Stopped; run it again to continue.\n";
     return ExitCode::interrupted;
   }
   return check_store_folder(options, terminal);
@@ -241,12 +240,13 @@ Result<std::string> status_at(const std::string& address) {
   const net::Reply reply = client.ask({.url = *endpoint + "/-/status"});
   if (reply.fault == net::NetFault::none && reply.status == 200) return reply.body;
   const std::string why =
-      reply.fault_text.empty() ? "it answers " + std::to_string(reply.status) : reply.fault_text;
-  return fail({.code = "store.status",
-               .place = {},
-               .what = "no store says how it stands at " + *endpoint + ": " + why,
-               .why = {},
-               .fix = "name its address; from another machine it answers with --open-metrics"});
+      reply.fault_text.empty() ? "it answered " + std::to_string(reply.status) : reply.fault_text;
+  return fail(
+      {.code = "store.status",
+       .place = {},
+       .what = "no store reports its status at " + *endpoint + ": " + why,
+       .why = {},
+       .fix = "give the address of the store; it answers other machines only with --open-metrics"});
 }
 
 ExitCode show_status(const std::string& address, Terminal& terminal) {

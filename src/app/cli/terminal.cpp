@@ -86,7 +86,7 @@ Result<std::string> read_to_limit(int fd, const std::string& path) {
     text.append(chunk.data(), static_cast<std::size_t>(got));
     if (text.size() > kFileBytesMax) {
       return file_error("file.too-large", path, "more than 16 MiB of text",
-                        "split the file, or keep traces in files of their own");
+                        "split the file, or keep traces in separate files");
     }
   }
 }
@@ -135,7 +135,7 @@ Result<std::string> read_text_file(const std::string& path) {
     return fail({.code = "file.not-utf8",
                  .place = {name, first_bad_line(*text), 1},
                  .what = "this line is not UTF-8 text",
-                 .why = "a byte is wrong or the file is binary or in another encoding",
+                 .why = "a byte is invalid, or the file is binary or in another encoding",
                  .fix = "save it as UTF-8"});
   }
   return text;
