@@ -1,4 +1,4 @@
-// `orrery agent`: live drivers of policies. `recover` brings jobs back after a node fails.
+// `orrery agent`: policies that act on live systems. `recover` restarts jobs after a node fails.
 #include <memory>
 
 #include "app/cli/recover_policy.h"
@@ -45,7 +45,8 @@ Result<RecoverSetup> setup_of(const RecoverOptions& o) {
   return setup;
 }
 
-// A configuration that makes recovery slower or blames the wrong nodes is said at the start.
+// Adapts the policy to Slurm's configuration. Warns at the start if that configuration makes
+// recovery slower or hides which node failed.
 void fit_habits(const agent::SlurmHabits& habits, const RecoverOptions& o,
                 failure::RecoveryPolicy& policy, Terminal& terminal) {
   if (habits.preempts && !o.policy.avoid_share_max) {
@@ -89,7 +90,7 @@ ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& t
   if (!memory) return refuse(terminal, memory.error());
   agent::SlurmPort slurm(setup.access);
   agent::DryPort port(slurm);
-  // Nothing is done, so nothing shows: each thing is said once.
+  // A dry run changes nothing, so a long settling time keeps each action from being printed again.
   failure::RecoveryPolicy policy = setup.policy;
   policy.settle = days(365);
   const auto keep_nothing = [](const std::vector<std::string>&) -> Result<void> { return {}; };
@@ -101,7 +102,7 @@ ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& t
 ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
   auto setup = setup_of(o);
   if (!setup) return refuse(terminal, setup.error());
-  // A file that is no journal is refused before Slurm is asked, whose programs may wait for it.
+  // Checks that the journal is one before any Slurm program runs, because those may hang.
   const auto own =
       agent::Journal::read(o.journal, agent::recovery_journal(o.journal, setup->policy));
   if (!own) return refuse(terminal, own.error());
@@ -117,7 +118,7 @@ ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
     terminal.err << "note: the incomplete last line of the journal was removed\n";
   const auto memory = agent::recall(journal->text(), o.journal, setup->policy);
   if (!memory) return refuse(terminal, memory.error());
-  // Ctrl-C is heard while Slurm hangs.
+  // Lets Ctrl-C interrupt a Slurm program that hangs.
   agent::SlurmPort port(setup->access, agent::run_until(terminal.interrupted));
   agent::RecoverAgent agent(
       port, [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },

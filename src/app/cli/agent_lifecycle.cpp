@@ -1,5 +1,5 @@
-// `orrery agent lifecycle`: keeps a run's checkpoints where its rules say, and deletes nothing
-// before what replaces it was read back.
+// `orrery agent lifecycle`: keeps a run's checkpoints where its rules say. Deletes nothing until
+// its replacement was read back and verified.
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -105,7 +105,8 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o,
   return {};
 }
 
-// Without an owner the places are looked at and never locked.
+// Builds the places and the policy from the options. With an empty owner the places are only read,
+// never locked.
 Result<LifecycleSetup> setup_of(const LifecycleOptions& o, const agent::KeepOwner& owner) {
   LifecycleSetup setup;
   for (const std::string& text : o.places) {
@@ -148,7 +149,7 @@ void show(const agent::LifecycleDone& done, Seconds at, const LifecycleOptions& 
   terminal.out << clock_text(at) << "  " << agent::text_of(done, o.dry_run) << '\n';
 }
 
-// Shows one tick; the end of the agent if its places are as the rules say.
+// Prints one tick. The outcome has an end if the places already satisfy the rules.
 agent::RoundOutcome after(const agent::LifecycleTick& tick, agent::LifecycleRounds& rounds,
                           const LifecycleOptions& o, Terminal& terminal) {
   for (const agent::LifecycleDone& done : tick.done) show(done, tick.at, o, terminal);
@@ -163,7 +164,7 @@ agent::RoundOutcome after(const agent::LifecycleTick& tick, agent::LifecycleRoun
           .wait = {}};
 }
 
-// Looks until the places are as the rules say (--once, --dry-run), or until it is stopped.
+// Runs ticks until the places satisfy the rules (--once, --dry-run) or until interrupted.
 ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const LifecycleSetup& setup,
                const LifecycleOptions& o, Terminal& terminal) {
   agent::LifecycleRounds rounds({.ends = o.once || o.dry_run,
@@ -208,7 +209,7 @@ ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& ter
   storage::LifecycleMemory memory = std::move(*recalled);
   agent::LifecyclePlaces port = port_of(setup, o, terminal);
   const auto keep_nothing = [](const auto&) -> Result<void> { return {}; };
-  // Nothing is done, so nothing shows: each thing is said once.
+  // A dry run changes nothing, so long settling times keep each action from being printed again.
   setup.policy.settle = setup.policy.settle_max = days(365);
   agent::LifecycleAgent agent(port, keep_nothing, setup.policy, std::move(memory));
   terminal.err << "dry run: copies are read; nothing is moved, deleted or written to the journal\n";
@@ -216,7 +217,7 @@ ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& ter
 }
 
 ExitCode run_lifecycle(const LifecycleOptions& o, Terminal& terminal) {
-  // Before a journal is made: what is wrong with the words.
+  // Reports faults in the options before a journal is created.
   auto setup = setup_of(o, {});
   if (!setup) return refuse(terminal, setup.error());
   if (o.dry_run) return run_dry(*setup, o, terminal);

@@ -30,8 +30,8 @@ std::optional<double> number_from(const std::string& given) {
   return parse_number(given);
 }
 
-// The parser's own conversion takes 0777 as octal, -1 as a huge unsigned and "nan" as a number;
-// base/text.h takes none of them.
+// Reads numbers with base/text.h, because the parser's own conversion accepts 0777 as octal, -1 as
+// a huge unsigned number and "nan" as a number.
 template <class T>
 CLI::Option* bind_number(CLI::App& app, const std::string& name, const std::string& help,
                          const std::function<void(T)>& store) {
@@ -58,7 +58,8 @@ CLI::Option* bind_within(CLI::App& app, const std::string& name, const std::stri
   });
 }
 
-// The type name "text|json" is what --help shows and what the completion scripts split again.
+// Restricts an option to `choices`. --help shows the type name "text|json", and the completion
+// scripts split it again.
 void limit_to(CLI::Option& option, const std::vector<std::string>& choices) {
   option.type_name(joined(choices, "|"));
   option.check(

@@ -1,4 +1,4 @@
-// `orrery bench`: the named speed figures of bench/, one JSON object a line.
+// `orrery bench`: the named benchmarks of bench/, one JSON object per line.
 #include <algorithm>
 #include <memory>
 

@@ -1,5 +1,5 @@
-// `orrery calc QUESTION`: one question, flags in, the arithmetic shown with its assumptions. The
-// questions and their options are those of calc/calculators.h.
+// `orrery calc QUESTION`: answers one question from options and shows the arithmetic and its
+// assumptions. The questions and their options are those of calc/calculators.h.
 #include <map>
 #include <memory>
 
@@ -12,7 +12,8 @@
 namespace orrery::cli {
 namespace {
 
-// What CLI11 fills, by the name of the parameter; the nodes of a map stay where they are.
+// Fields that CLI11 fills, by parameter name. A map, because CLI11 keeps pointers and the nodes of
+// a map do not move.
 struct CalcFields {
   std::map<std::string, std::string> texts;
   std::map<std::string, std::optional<std::string>> open;

@@ -1,6 +1,6 @@
-// `orrery calibrate FILE`: parameters from measurements: a device's kernels from a GPU probe's CSV,
-// a tier's rates from a storage probe's JSON or DLIO's summary.json, the training parameters from
-// rows of training runs, the serving parameters from rows of serving tests.
+// `orrery calibrate FILE`: fits parameters to measurements: an accelerator's kernels from a GPU
+// probe's CSV, a tier's rates from a storage probe's JSON or DLIO's summary.json, the training
+// parameters from rows of training runs, the serving parameters from rows of serving tests.
 #include "study/score/calibrate.h"
 
 #include <memory>
@@ -27,7 +27,8 @@ struct CalibrateOptions {
   bool adjust = false;
 };
 
-// "NVIDIA H200" is h200-sxm: the catalog's id of that silicon, the SXM board first.
+// Returns the accelerator that a device name belongs to: "NVIDIA H200" is h200-sxm. Prefers the SXM
+// board; returns nullptr if none fits.
 const catalog::Accelerator* accelerator_named(const catalog::Catalog& catalog,
                                               std::string_view gpu) {
   std::string name = lowered(gpu);
@@ -89,7 +90,7 @@ ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text
   return ExitCode::good;
 }
 
-// The files of data/calibration that these rows give, one below the other; --part picks one.
+// Prints the files of data/calibration that fit these rows, one after the other, or only --part.
 ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& rows,
                             const machine::Models& models, Terminal& terminal) {
   if (options.part == "intervals") {

@@ -1,4 +1,4 @@
-// `orrery catalog [TABLE [ID]]`: what is known of a part, and who said so.
+// `orrery catalog [TABLE [ID]]`: what the catalog says about a part, and from which source.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,9 +21,9 @@ struct CatalogOptions {
   Format format = Format::text;
 };
 
-// A column whose widest field is longer is left to the page of the row.
+// Widest column of a list, in characters; wider columns appear only on the page of a row.
 constexpr std::size_t kWidestListed = 30;
-// Between columns of a text table.
+// Blanks between the columns of a text table.
 constexpr std::size_t kGap = 2;
 
 void print(Terminal& terminal, const report::Document& document, Format format) {
@@ -49,7 +49,8 @@ std::size_t width_of(const CsvTable& table, std::size_t column) {
   return width;
 }
 
-// The columns of a list: the id, then in file order what fits the line, and how sure it is.
+// Returns the columns of a list: the id, then columns in file order while they fit the line, then
+// the confidence.
 std::vector<std::size_t> listed_columns(const CsvTable& table) {
   const std::size_t confidence = table.column("confidence").value_or(0);
   std::size_t used = width_of(table, 0) + kGap + width_of(table, confidence);

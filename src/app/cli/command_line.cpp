@@ -1,4 +1,5 @@
-// From words to a verb: builds the parser from the verb table, reports usage errors with a hint.
+// Builds the parser from the table of verbs, runs the verb that the words name, and reports usage
+// errors with a hint.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -59,7 +60,7 @@ std::string full_name(const CLI::App& app) {
   return full_name(*app.get_parent()) + ' ' + app.get_name();
 }
 
-// The innermost verb that the words spell, so that help and hints are of the right one.
+// Returns the innermost verb that the words name, so that help and hints are about that verb.
 const CLI::App& spoken_of(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &program;
   for (const std::string& word : words) {
@@ -85,7 +86,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// What was probably meant by the first word that is neither a verb nor an option here.
+// Returns a suggestion for the first word that is neither a verb nor an option here; empty if there
+// is none.
 std::string hint(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<std::string> verbs = verb_names(app);
   const std::vector<std::string> options = option_names(app);
@@ -98,7 +100,8 @@ std::string hint(const CLI::App& app, const std::vector<std::string>& words) {
   return {};
 }
 
-// The parser only says that a verb is required; the person wants to know which word was none.
+// Returns the usage error for a missing or unknown verb. The parser itself only says that a verb is
+// required.
 std::string no_verb(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &spoken_of(program, words);
   std::size_t depth = 0;
@@ -117,7 +120,7 @@ ExitCode report_usage(Terminal& terminal, const CLI::App& program,
   return ExitCode::bad_input;
 }
 
-// A full disk or a closed pipe must not pass for success.
+// Reports a full disk or a closed pipe as a failure of the verb.
 ExitCode finish(Terminal& terminal, ExitCode code) {
   terminal.out.flush();
   if (terminal.out) return code;
@@ -185,7 +188,8 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
   CLI::App program;
   const std::vector<Prepared> prepared = build_parser(program, verbs);
   try {
-    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it pops from the back
+    // the parser takes words from the back
+    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     const CLI::App& app = spoken_of(program, words);
     terminal.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));

@@ -1,4 +1,4 @@
-// `orrery diff A B`: two designs with attributed differences, fit for a pull request.
+// `orrery diff A B`: compares two designs and attributes the differences; fits into a pull request.
 #include "study/compare/diff.h"
 
 #include <memory>
@@ -37,7 +37,7 @@ std::string rendered(const run::Run& before, const run::Run& after, Format forma
   }
 }
 
-// Both in simulated time, struck by the same faults.
+// Compares simulated runs of both designs with the same faults in both.
 ExitCode diff_runs(const design::Design& before, const design::Design& after,
                    const machine::Models& models, const DiffOptions& o, Terminal& terminal) {
   auto options = run_options(o.horizon, o.replications, o.seed);

@@ -1,4 +1,4 @@
-// `orrery emit TARGET DESIGN DIR`: the files that real systems start from.
+// `orrery emit TARGET DESIGN DIR`: writes the files that configure real systems.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ Diagnostic refusal(const emit::Change& c, const std::string& dir) {
 }
 
 void say_what_changed(const emit::EmitPlan& plan, const EmitOptions& options, Terminal& terminal) {
-  // The list is the answer; beside a difference it is talk.
+  // The list of files is the answer, except when the difference is shown: then it is a note.
   std::ostream& list = options.dry_run || options.diff ? terminal.err : terminal.out;
   for (const emit::Change& c : plan.changes) {
     list << fmt::format("{:>8}  {}\n", verb_of(c.kind), c.file.path);

@@ -1,5 +1,5 @@
 // `orrery explain claims|rules|glossary|profiles|figures|assumptions [NAME]` and `orrery explain
-// FILE [FIGURE]`: why a number is what it is, and what stands behind a rule, a claim or a word.
+// FILE [FIGURE]`: why a number is what it is, and what a rule, a claim or a word means.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ ExitCode explain_profiles(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// The table of figures, or one row of it.
+// Prints the table of figures, or one row of it.
 ExitCode explain_figures(const ExplainOptions& o, Terminal& terminal) {
   std::vector<figures::FigureKind> kinds(std::begin(figures::kFigureKinds),
                                          std::end(figures::kFigureKinds));
@@ -143,7 +143,7 @@ ExitCode explain_figures(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// What is taken for granted, or one of it by its name.
+// Prints the table of assumptions, or one row of it.
 ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
   std::vector<figures::Assumption> all(std::begin(figures::kAssumptions),
                                        std::end(figures::kAssumptions));
@@ -163,7 +163,8 @@ ExitCode explain_assumptions(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// The review passes or fails elsewhere (`plan`); to explain it is always an answer.
+// Explains a figure of a design. Exits with success even if the design fails its review (`plan`
+// reports that).
 ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -186,7 +187,7 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// A name of anything that this program speaks of.
+// Explains any name that the program knows.
 ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());

@@ -17,7 +17,7 @@
 namespace orrery::cli {
 namespace {
 
-// The template that is looked at first: it has training, serving and all networks.
+// Template that is tried first, because it has training, serving and all networks.
 constexpr std::string_view kSample = "superpod-h100";
 
 class Answerer {
@@ -56,7 +56,7 @@ class Answerer {
     return {};
   }
 
-  // What the table of figures says of the word, whoever says such a figure.
+  // Adds what the table of figures says about the word, for reviews and runs alike.
   void add_figure_kind() {
     for (const figures::FigureKind& k : figures::kFigureKinds) {
       if (!is_meant(std::string(k.word))) continue;
@@ -66,7 +66,7 @@ class Answerer {
     }
   }
 
-  // Of the first template that has such a figure, one of each kind.
+  // Adds the figure as it is in the first template that has it, one entry per kind of figure.
   void add_figures() {
     std::vector<design_text::Template> all = design_text::templates();
     std::ranges::stable_partition(all, [](const auto& t) { return t.name == kSample; });

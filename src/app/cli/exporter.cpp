@@ -1,4 +1,5 @@
-// `orrery exporter DESIGN`: plan and measured values side by side, for Prometheus to scrape.
+// `orrery exporter DESIGN`: serves planned and measured values side by side for Prometheus to
+// scrape.
 #include "live/agent/exporter.h"
 
 #include <fmt/core.h>
@@ -20,7 +21,7 @@
 namespace orrery::cli {
 namespace {
 
-// Prometheus's own text format, as its clients announce it.
+// Media type of Prometheus's text format.
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 struct ExporterOptions {
@@ -33,7 +34,7 @@ struct ExporterOptions {
   bool once = false;
 };
 
-// orrery_plan_NAME with one sample a bound, so that a panel can draw the band.
+// Returns orrery_plan_NAME families with one sample per bound, so that a panel can draw the band.
 agent::MetricFamilies plan_families(const std::vector<emit::PlannedValue>& plan) {
   agent::MetricFamilies families;
   for (const emit::PlannedValue& v : plan) {

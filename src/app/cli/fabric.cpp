@@ -1,4 +1,5 @@
-// `orrery fabric`: one network by itself: its bill, a path, what a loss costs, counters and logs.
+// `orrery fabric`: studies one network by itself: its bill, a path, what a loss costs, counters and
+// logs.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,7 +23,7 @@
 namespace orrery::cli {
 namespace {
 
-// Which network: the compute network of a design, or one described by options.
+// The network to study: the compute network of a design, or one described by options.
 struct NetworkOptions {
   std::optional<std::string> design;
   std::string topology = "rail-fat-tree";
@@ -42,7 +43,7 @@ struct NetworkOptions {
 
 std::vector<std::string> routing_words() {
   std::vector<std::string> words;
-  // As the design file has them; the older words are taken too.
+  // Words of the design file; the older words are accepted too.
   for (const auto& row : words_of(catalog::RoutingKind{}).rows()) words.emplace_back(row.word);
   for (const auto& row : words_of(catalog::RoutingKind{}).rows()) {
     if (row.other_or_word() != row.word) words.emplace_back(row.other_or_word());
@@ -77,7 +78,7 @@ struct Built {
   fabric::Topology topology;
   catalog::Bill bill;
   fabric::PauseOptions pauses;
-  std::optional<catalog::RoutingKind> routing;  // the design's
+  std::optional<catalog::RoutingKind> routing;  // routing of the design
   int queue_pairs = 1;
 };
 
@@ -247,7 +248,7 @@ std::string loss_json(const fabric::LossReport& r) {
   return w.end_array().end_object().text() + "\n";
 }
 
-// What a loss costs, in a sentence that also says why it costs nothing where it does not.
+// Returns the cost of a loss as a sentence, which also says why if the loss costs nothing.
 std::string loss_text(const fabric::LossReport& r, catalog::RoutingKind routing) {
   if (r.cut > 0) return fmt::format("{} messages have no path left: the job stops.", r.cut);
   std::string text = fmt::format(
@@ -255,7 +256,8 @@ std::string loss_text(const fabric::LossReport& r, catalog::RoutingKind routing)
       "collective keeps {} % of its network rate",
       brief(r.before), brief(r.after), significant(100 * r.share, 3));
   if (routing == catalog::RoutingKind::ecmp) {
-    // A hash that sends flows to one link before the loss hides what the loss itself takes.
+    // If the hash already put many flows on one link before the loss, the effect of the loss is
+    // hidden.
     text += fmt::format(
         ". The cause is hashing: the busiest link carries {} flows before the loss, {} after.",
         significant(r.before / r.alone, 2), significant(r.after / r.alone, 2));

@@ -1,4 +1,4 @@
-// `orrery init`: a design to start from, or the schema that editors check one with.
+// `orrery init`: writes a design to start from, or the schema with which editors check a design.
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -67,8 +67,8 @@ std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
                .what = fmt::format("cannot write: {}", std::strerror(error))});
 }
 
-// Without --force the file is created in one step with the check, so that nothing is ever replaced
-// by a race. A file that could not be written whole is not left behind.
+// Writes a file. Without --force, creating it and checking that it does not exist are one step, so
+// a race cannot replace a file. Removes a file that could not be written completely.
 Result<void> write_file(const std::string& path, std::string_view text, bool force) {
   if (force) {
     if (files::replace_file(path, text)) return {};

@@ -1,4 +1,5 @@
-// `orrery man DIR`: the manual pages, one a verb, made from the verb table as the help is.
+// `orrery man DIR`: writes the manual pages, one per verb, from the table of verbs that --help
+// uses.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -12,8 +13,8 @@
 namespace orrery::cli {
 namespace {
 
-// roff reads a line that begins with a dot or a quote as a command, and backslashes anywhere; a
-// hyphen that must be typed is \-.
+// Escapes a text for roff, which reads a line that begins with a dot or a quote as a command, and a
+// backslash anywhere; a hyphen that users type is \-.
 std::string roff(std::string_view text) {
   std::string out;
   for (const std::string_view line : split(text, '\n')) {

@@ -1,4 +1,4 @@
-// `orrery plan FILE`: the design review.
+// `orrery plan FILE`: reviews a design.
 #include <memory>
 
 #include "app/cli/session.h"

@@ -1,5 +1,5 @@
-// `orrery probe`: what of this machine can be measured. `gpu` runs the program that
-// tools/probe/build makes on machines with CUDA; `storage` and `serving` have files of their own.
+// `orrery probe`: measures this machine. `gpu` runs the program that tools/probe/build makes on
+// machines with CUDA; `storage` and `serving` have files of their own.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -24,7 +24,7 @@ struct ProbeOptions {
   bool quick = false;
 };
 
-// Beside this program, where the build puts it; else on the PATH.
+// Returns the probe beside this program, where the build puts it, or the one on the PATH.
 std::string default_program() {
   std::error_code ignored;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);

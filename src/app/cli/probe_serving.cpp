@@ -1,8 +1,9 @@
-// `orrery probe serving`: a serving engine's policy on real kernels, or on the simulated ones.
+// `orrery probe serving`: runs a serving engine's policy on real or simulated kernels.
 //
 // With --live every planned iteration is printed as "run REQUEST:TOKENS:CONTEXT ..." and the
-// program behind the pipe answers "took SECONDS" (tools/probe/serve_loop.py does, on a GPU).
-// Without it the simulated device of --accelerator answers. Both print the same lines at the end.
+// program at the other end of the pipe answers "took SECONDS" (tools/probe/serve_loop.py does this
+// on a GPU). Without --live the simulated device of --accelerator answers. Both print the same
+// lines at the end.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -66,7 +67,8 @@ Diagnostics faults_of(const ProbeServingOptions& o, const machine::Models& model
   return faults;
 }
 
-// Lengths from half of what is asked to all of it, so that ends do not fall together.
+// Returns requests with lengths between half and all of the longest, so that they do not all end
+// together.
 std::vector<engines::RequestSpec> requests_of(const ProbeServingOptions& o) {
   return traffic::draw_requests(static_cast<int>(o.requests),
                                 {.length = static_cast<double>(o.prompt), .least_share = 0.5},
@@ -113,7 +115,7 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
   query.accelerator = models->catalog().accelerator(o.accelerator);
   query.engine = "pytorch";
   query.own_kernels = false;
-  query.attention = "flash2-packed";  // of serve_loop.py
+  query.attention = "flash2-packed";  // the attention kernel of serve_loop.py
   query.request = {.input = static_cast<double>(o.prompt), .output = static_cast<double>(o.output)};
   query.blocks = static_cast<double>(o.blocks);
   auto replica = replica_of(*models, query);

@@ -1,4 +1,4 @@
-// `orrery probe storage PATH|s3://BUCKET/PREFIX`: measures the storage that this machine sees.
+// `orrery probe storage PATH|s3://BUCKET/PREFIX`: measures storage as this machine sees it.
 #include "live/agent/probe_storage.h"
 
 #include <fmt/core.h>
@@ -21,10 +21,10 @@
 namespace orrery::cli {
 namespace {
 
-// What --quick lowers: half a minute instead of some, and wider intervals.
+// Repeats and seconds per measurement with --quick: half a minute in total, and wider intervals.
 constexpr int kQuickRepeats = 3;
 constexpr double kQuickSeconds = 0.5;
-// O_DIRECT asks for whole sectors, of which 4 KiB is the largest in use.
+// O_DIRECT requires whole sectors; 4 KiB is the largest sector size in use.
 constexpr double kSector = 4096;
 constexpr double kBlockMax = 64.0 * (1 << 20);
 
@@ -55,7 +55,7 @@ Diagnostic bad_option(const std::string& option, const std::string& what, const 
   return {.code = "usage.value", .place = {.file = option}, .what = what, .why = "", .fix = fix};
 }
 
-// Collects what is wrong with the numbers, so that all of it is told at once.
+// Reads numbers and collects their faults, so that all faults are reported at once.
 class Numbers {
  public:
   double bytes(const std::string& option, const std::string& text, double least, double most,
@@ -85,7 +85,7 @@ class Numbers {
   Diagnostics faults;
 };
 
-// One line that writes over itself, on terminals alone.
+// Returns a progress line that overwrites itself; silent unless stderr is a terminal.
 agent::ProbeProgress progress_on(Terminal& terminal) {
   if (!terminal.err_is_tty) return [](std::string_view, double) {};
   const auto start = std::chrono::steady_clock::now();
@@ -180,7 +180,7 @@ Result<agent::BucketProbe> bucket_probe(const StorageOptions& o, Terminal& termi
   return p;
 }
 
-// What was measured, with the line of progress gone before anything else is said.
+// Returns the report after clearing the progress line.
 template <typename Report>
 Report after_progress(Report report, Terminal& terminal) {
   if (terminal.err_is_tty) terminal.err << "\r\033[K" << std::flush;
@@ -227,7 +227,7 @@ void show(const agent::ProbeReport& report, const std::optional<score::StorageSt
 
 ExitCode measure(const StorageOptions& o, const review::Review* plan, Terminal& terminal) {
   const int streams = static_cast<int>(o.streams);
-  if (plan) {  // which tier is meant is settled before minutes are spent
+  if (plan) {  // settle which tier is meant before spending minutes
     const agent::ProbeReport none{.target = o.place,
                                   .kind = o.place.starts_with("s3://") ? "bucket" : "folder"};
     const auto known = compare_storage(in_scores_terms(none, streams), *plan, o.tier);

@@ -1,4 +1,4 @@
-// `orrery rank`: accelerators side by side for a model that is served.
+// `orrery rank`: compares accelerators for serving a model.
 #include "study/search/rank.h"
 
 #include <fmt/core.h>

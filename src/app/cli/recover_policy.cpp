@@ -129,7 +129,7 @@ std::string sentence(const failure::RecoveryEvent& e) {
     case Kind::job_back:
       return fmt::format("job {} runs again, {} after its loss was seen", e.job, brief(e.lasted));
     default:
-      return {};  // bookkeeping
+      return {};  // an internal event, not printed
   }
 }
 

@@ -1,5 +1,5 @@
-// `orrery agent rehearse`: the recovery agent on a simulated Slurm whose nodes fail, before it goes
-// live.
+// `orrery agent rehearse`: runs the recovery agent on a simulated Slurm cluster whose nodes fail,
+// so that a policy can be tried before it goes live.
 #include <fmt/format.h>
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace orrery::cli {
 namespace {
 
-// Beyond these a rehearsal takes minutes of real time and says nothing more.
+// Limits beyond which a rehearsal takes minutes of real time and shows nothing new.
 constexpr std::int64_t kNodesMax = 4096;
 constexpr Seconds kLengthMax = days(1);
 
@@ -60,7 +60,7 @@ Result<rehearse::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
                                     .seed = o.seed};
 }
 
-// The agent itself, its journal in memory, told as a live run is.
+// The real recovery agent, with its journal in memory, printed as a live run is.
 class Rehearsed final : public rehearse::RehearsalDriver {
  public:
   Rehearsed(failure::RecoveryPort& port, const PolicyRead& read, Format format, Terminal& terminal)

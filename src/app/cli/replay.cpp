@@ -19,14 +19,14 @@
 namespace orrery::cli {
 namespace {
 
-// Beyond these a run says nothing more about a queue, and takes minutes.
+// Limits beyond which a replay takes minutes and shows nothing new about a queue.
 constexpr std::int64_t kReplayGpusMax = 10'000'000;
 constexpr std::int64_t kReplayNodesMax = 200'000;
 
 struct Stage {
   workload::JobTrace trace;
   cluster::NodePool pool;
-  std::string fleet;  // in words
+  std::string fleet;  // description for the reader
   std::vector<cluster::BackfillVariant> policies;
   rehearse::ReplayOptions options;
 };
@@ -60,7 +60,7 @@ std::optional<Seconds> replay_time(const std::optional<std::string>& text, const
   return std::nullopt;
 }
 
-// A sticky promise names nodes; in a plain pool every GPU is one.
+// Returns a pool without nodes. If reservations must name nodes (easy-sticky), every GPU is a node.
 cluster::NodePool plain_pool(int gpus, bool is_named) {
   if (!is_named) return cluster::NodePool({gpus});
   return cluster::NodePool(std::vector<int>(static_cast<std::size_t>(gpus), 1));
@@ -91,7 +91,7 @@ Result<cluster::NodePool> pool_of_options(const ReplayArguments& o, std::string&
       cluster::even_tree(nodes, leaf, 16));
 }
 
-// The fleet and the scheduler of a design.
+// Takes the fleet and the scheduler from a design.
 Result<void> take_design(const std::string& path, Stage& stage, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return std::unexpected(models.error());
@@ -167,7 +167,7 @@ Result<Stage> stage_of(const ReplayArguments& o, const std::string& text, const 
   return stage;
 }
 
-// Pods with shares of GPUs: not a queue, but how full the fleet gets.
+// Replays pods that request shares of GPUs: measures how full the fleet gets, without a queue.
 ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64_t seed,
                   Format format, Terminal& terminal) {
   Diagnostics faults;
@@ -219,7 +219,8 @@ std::string wait_row(std::string_view name, const rehearse::ReplayWait& w) {
                      t(w.median_s), t(w.p90_s), t(w.p99_s), t(w.max_s));
 }
 
-// Jobs that one answer holds for stand together, where the first of them does.
+// Returns the answers for waiting jobs; jobs with the same answer share a line, at the first of
+// them.
 std::string answers_of(const rehearse::ReplayResult& r, const Stage& stage) {
   std::string out;
   std::set<std::string> told;
@@ -318,7 +319,7 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
   return w.text() + '\n';
 }
 
-// More of the same: GPUs of a pool, nodes like the last one otherwise.
+// Returns the pool with `more` GPUs added to a plain pool, or `more` nodes like the last one.
 cluster::NodePool enlarged(const cluster::NodePool& pool, int more) {
   if (pool.is_plain()) return cluster::NodePool({pool.gpus() + more});
   std::vector<int> gpus;

@@ -1,4 +1,4 @@
-// `orrery score KIND FILE.csv`: predictions against measured rows.
+// `orrery score KIND FILE.csv`: compares predictions with measured rows.
 #include "study/score/score.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ struct ScoreOptions {
   std::optional<std::string> logs;
   std::optional<std::string> tests;
   bool predict = false;
-  std::string leave_out;               // what the folds are of; empty: the shipped parameters
-  std::optional<std::string> explain;  // a row's id
+  std::string leave_out;               // what each fold leaves out; empty: the shipped parameters
+  std::optional<std::string> explain;  // id of a row
   Format format = Format::text;
 };
 
-// "Qwen/Qwen3-8B" is read from DIR/Qwen--Qwen3-8B.json.
+// Returns the file of a model: "Qwen/Qwen3-8B" is DIR/Qwen--Qwen3-8B.json.
 std::string model_path(const std::string& directory, std::string_view id) {
   std::string name;
   for (char c : id) {
@@ -44,7 +44,7 @@ std::string model_path(const std::string& directory, std::string_view id) {
 constexpr std::string_view kEveryWay = "all";
 constexpr std::string_view kBySystem = "system";
 
-// One fit a fold takes a second: a person waiting sees them pass.
+// Returns a progress line: one fit per fold takes a second.
 score::FoldProgress fold_progress(Terminal& terminal) {
   return [&terminal](int done, int all) {
     if (!terminal.err_is_tty) return;

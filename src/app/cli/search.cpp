@@ -1,4 +1,5 @@
-// `orrery search layout`: the fastest layouts of a model on a fleet, every candidate accounted for.
+// `orrery search layout`: finds the fastest layouts of a model on a fleet and accounts for every
+// candidate.
 #include <fmt/core.h>
 
 #include <atomic>
@@ -36,7 +37,7 @@ Diagnostics unknown(const std::string& what, const std::string& fix) {
            .fix = fix}};
 }
 
-// A launch script gives model, batch, precision and layout; flags give the machine.
+// Returns a query from a launch script (model, batch, precision, layout) and options (the machine).
 Result<jobs::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
                                            const catalog::Catalog& catalog, Terminal& terminal) {
   const auto text = terminal.read_file(o.model);
@@ -69,7 +70,8 @@ void show_progress(Terminal& terminal, std::int64_t done, std::int64_t all) {
   }
 }
 
-// Chunks are searched in any order and joined in theirs, so threads do not change the answer.
+// Searches all chunks. They run in any order but are joined in theirs, so the number of threads
+// does not change the answer.
 search::FoundLayouts search_all(const search::LayoutSearch& search, int jobs, Terminal& terminal) {
   const std::int64_t chunks = search.chunks();
   std::vector<training::SearchResult> parts(static_cast<std::size_t>(chunks));

@@ -1,4 +1,4 @@
-// `orrery simulate`: a design, or a trace of jobs, in simulated time.
+// `orrery simulate`: runs a design, or a trace of jobs, in simulated time.
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -32,7 +32,8 @@ struct SimulateOptions {
   ReplayArguments replay;
 };
 
-// A file that could not be written whole is not left behind; a pipe or a device is.
+// Writes a file. Removes it again if it could not be written completely, unless it is a pipe or a
+// device.
 Result<void> write_file(const std::optional<std::string>& path, const std::string& text) {
   if (!path) return {};
   std::ofstream file(*path, std::ios::binary);

@@ -14,7 +14,7 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::int64_t kReplicationsMax = 10'000;
-// Of all replications together: beginning and following them takes a minute or more.
+// Hosts times replications beyond which a run takes a minute or more.
 constexpr std::int64_t kHostsLarge = 4'000'000;
 
 Diagnostic usage(std::string what, std::string fix) {
@@ -26,7 +26,7 @@ Diagnostic usage(std::string what, std::string fix) {
           .fix = std::move(fix)};
 }
 
-// Says how far it is, by the clock of the reader, on a terminal alone.
+// Prints the progress and the time left, on terminals only.
 class Progress {
  public:
   Progress(Terminal& terminal, std::int64_t parts) : terminal_(terminal), parts_(parts) {}
@@ -58,7 +58,8 @@ class Progress {
   bool shown_ = false;
 };
 
-// Each replication draws the life of every host before it begins.
+// Warns that a large run takes long: each replication draws the failures of every host before it
+// begins.
 void say_if_large(const machine::Machine& machine, const run::RunOptions& options,
                   Terminal& terminal) {
   std::int64_t hosts = 0;

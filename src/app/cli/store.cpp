@@ -1,4 +1,4 @@
-// `orrery store FOLDER|DESIGN`: a live object store with one namespace over four tiers, on
+// `orrery store FOLDER|DESIGN`: runs an object store with one namespace over four tiers, on
 // 127.0.0.1.
 #include <fmt/core.h>
 
@@ -27,15 +27,17 @@ namespace orrery::cli {
 namespace {
 
 constexpr int kStorePort = 8118;
-// A sink that waits for a disk holds its thread: so many may wait for one sync together.
+// Handler threads. A handler that waits for a disk keeps its thread; this many may wait for one
+// sync together.
 constexpr int kHandlerThreads = 32;
-constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;  // 1,000 keys to be removed
-constexpr std::size_t kInflowBytes = std::size_t{1} << 20;           // written by one call each
-// Of all uploads together, so that the store stays below 300 MB however many come.
+// enough for the names of 1,000 keys to delete
+constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;
+constexpr std::size_t kInflowBytes = std::size_t{1} << 20;  // bytes written per call
+// Bytes of all uploads in memory together; keeps the store below 300 MB for any number of uploads.
 constexpr std::uint64_t kBodiesBytesMax = std::uint64_t{128} << 20;
 
 struct StoreOptions {
-  std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
+  std::vector<std::string> words;  // FOLDER, or a subcommand and FOLDER
   std::string folder;
   bool quick = false;
   bool apply = false;
@@ -66,7 +68,8 @@ struct StoreOptions {
 
 volatile std::sig_atomic_t terminated = 0;
 
-// A design's store lies beside it under its name, with the tiers and rules that it says.
+// Reads the folder of the store. The store of a design is in a folder beside it, named after it,
+// with the design's tiers and rules.
 Result<void> read_place(const StoreOptions& options, Terminal& terminal,
                         s3server::RuntimeOptions& to) {
   to.folder = options.folder;
@@ -88,8 +91,8 @@ Result<void> read_place(const StoreOptions& options, Terminal& terminal,
                .fix = "name one with --key-file or --key-command"});
 }
 
-// "hot,newest=3,hours=22-6": what a tier keeps of tagged checkpoints, and when and how fast it
-// takes part in moves.
+// Reads --keep and --promote. "hot,newest=3,hours=22-6" says what a tier keeps of tagged
+// checkpoints, and when and how fast it moves data.
 Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to) {
   const auto bad = [](const std::string& text) {
     return fail({.code = "store.keep",
@@ -123,7 +126,7 @@ Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to)
   return {};
 }
 
-// What the command prints, which is where a key server's client stands.
+// Returns the output of a command, such as the client of a key server.
 Result<std::string> output_of(const std::string& command) {
   std::string text;
   FILE* pipe = ::popen(command.c_str(), "r");
@@ -141,7 +144,7 @@ Result<std::string> output_of(const std::string& command) {
                .fix = "run the command by hand: it prints ID and 64 hexadecimal digits"});
 }
 
-// Tenants, keys at rest, limits and the audit log.
+// Reads tenants, encryption keys, limits and the audit log.
 Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
                          s3server::RuntimeOptions& to) {
   for (const std::string& file : {options.tenants, options.key_file}) {
@@ -258,7 +261,8 @@ std::string of_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Fewer connections where files are few: a drive's file that cannot be opened fails a request.
+// Lowers the number of connections if the process may open few files: a shard that cannot be opened
+// fails a request.
 void fit_connections(const s3server::Runtime& runtime, Terminal& terminal, net::ServerOptions& to) {
   int shards = 1;
   for (const store::Tier& tier : runtime.folder().tiers) {
@@ -285,7 +289,7 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   auto runtime = s3server::Runtime::open(*wanted);
   if (!runtime) return refuse(terminal, runtime.error());
   terminal.err << to_text((*runtime)->folder().notes);
-  // Rows of a database are waited for, so none of its requests is short.
+  // Requests wait for rows if the metadata are in a database, so none of them is answered in place.
   listens->answers_in_place = !(*runtime)->store().metadata().is_shared();
   fit_connections(**runtime, terminal, *listens);
   const auto keys = (*runtime)->first_tenant(of_environment("ORRERY_ACCESS_KEY"),
@@ -293,9 +297,10 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   if (!keys) return refuse(terminal, keys.error());
   auto server = net::Server::listen(*listens, (*runtime)->service());
   if (!server) return refuse(terminal, server.error());
-  // Whoever read the address may go: a store ends for nobody's pipe.
+  // Ignores SIGPIPE: the reader of stdout may exit.
   std::signal(SIGPIPE, SIG_IGN);
-  std::unique_lock quiet(*talk);  // the house talks already, and each line on stderr flushes stdout
+  std::unique_lock quiet(*talk);  // log lines are printed already, and each line on stderr flushes
+                                  // stdout
   if (keys->made) {
     terminal.err << fmt::format(
         "The keys of the first tenant (shown only now):\n"
@@ -321,7 +326,7 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
   const std::vector<std::string>& words = options.words;
   const std::string verb = words.empty() ? "" : words.front();
   const bool checks = verb == "fsck" || verb == "repair";
-  // A folder of such a name is written ./status.
+  // A folder of this name must be written as ./status.
   if (words.size() == 1 && !checks && verb != "status" && verb != "lineage") {
     options.folder = verb;
     return run_store(options, terminal);
@@ -350,7 +355,7 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
                                    "BUCKET/KEY"}});
 }
 
-// Of checks, repairs, and files that no object names.
+// Adds the options of fsck, repair, and the removal of files that no object uses.
 void care_options(Arguments& arguments, StoreOptions& options) {
   arguments.flag("--dry-run", options.dry_run,
                  "repair: list what would be done and write nothing (the default)");

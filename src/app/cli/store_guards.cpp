@@ -9,10 +9,11 @@
 namespace orrery::cli {
 namespace {
 
-// More would only make the kernel's tables larger: connections have a limit of their own.
+// Open files to ask for. More would only enlarge the kernel's tables, because connections have a
+// limit of their own.
 constexpr rlim_t kOpenFilesWanted = 65536;
-constexpr std::uint64_t kOwnFiles = 32;        // standard streams, logs, sockets of the server
-constexpr std::uint64_t kMetadataFiles = 256;  // as many as RocksDB is told to keep open
+constexpr std::uint64_t kOwnFiles = 32;        // standard streams, logs and listening sockets
+constexpr std::uint64_t kMetadataFiles = 256;  // number of files that RocksDB may keep open
 constexpr std::uint64_t kConnectionsMin = 8;
 
 }  // namespace

@@ -32,7 +32,7 @@ Result<void> check_is_store(const std::string& folder) {
                .fix = {}});
 }
 
-// A store that is only read: nothing in its folder or on its drives changes.
+// A store opened for reading: nothing in its folder or on its drives changes.
 struct Looked {
   upkeep::OpenedFolder folder;
   std::unique_ptr<store::Store> store;
@@ -85,8 +85,8 @@ Result<ObjectName> object_name(const std::string& text) {
   return ObjectName{text.substr(0, slash), text.substr(slash + 1)};
 }
 
-// Writes anew what is damaged, sets aside what nothing names and brings back what is named. Ends
-// early if the person has interrupted it: what was done until then stays done.
+// Rewrites damaged shards, sets aside files that no object uses, and brings back files that an
+// object uses. Ends early if interrupted; what was done until then stays done.
 Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
   const auto failed = [](const store::Refused& why) {
     return fail({.code = "store.repair",
@@ -126,7 +126,7 @@ ExitCode stopped_early(Terminal& terminal) {
   return ExitCode::interrupted;
 }
 
-// What a check found, and how the process ends: 1 if something is wrong.
+// Prints what a check found. Returns the exit code: 1 if something is wrong.
 ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& terminal) {
   for (const std::string& object : check.objects) terminal.out << object << '\n';
   for (const std::string& fault : check.faults) terminal.out << fault << '\n';
@@ -143,8 +143,8 @@ ExitCode tell(const upkeep::StoreCheck& check, bool is_behind, Terminal& termina
   return is_sound ? ExitCode::good : ExitCode::fails_rule;
 }
 
-// A store that cannot be looked into: metadata that are lost or damaged are what a check finds, all
-// else is the caller's.
+// Reports a store that could not be read. Lost or damaged metadata are a finding of the check; any
+// other fault is an input error.
 ExitCode not_looked(const Diagnostics& why, Terminal& terminal) {
   if (why.front().code != "store.metadata") return refuse(terminal, why);
   terminal.out << to_text(why) << "The store is not sound.\n";
@@ -157,7 +157,8 @@ ExitCode not_checked(const store::Refused& why, Terminal& terminal) {
   return ExitCode::fails_rule;
 }
 
-// The folders that a repair makes, and the metadata that it goes on with.
+// Returns the actions with which a repair opens a store: folders to create, and the metadata to
+// continue with.
 std::vector<std::string> opening_actions(const upkeep::OpenedFolder& folder) {
   std::vector<std::string> actions;
   if (folder.behind) {

@@ -1,4 +1,4 @@
-// `orrery agent stragglers FILE`: the slow ranks of a job, from measured step times.
+// `orrery agent stragglers FILE`: finds the slow ranks of a job from measured step times.
 #include <fmt/format.h>
 
 #include <memory>
@@ -21,7 +21,7 @@ struct StragglerOptions {
 
 std::string percent(double share) { return significant(share * 100, 3) + " %"; }
 
-// No finite run makes it certain.
+// Formats a confidence; never as 100 %, because no finite run gives certainty.
 std::string sureness(double confidence) {
   return confidence > 0.9999 ? "> 0.9999" : fmt::format("{:.4f}", confidence);
 }

@@ -10,7 +10,8 @@
 namespace orrery::server {
 namespace {
 
-// Raised when a column is added or changes its meaning; a later file is not touched.
+// Format of the file; raised when a column is added or changes its meaning. Files of a later format
+// are left untouched.
 constexpr int kFormat = 1;
 constexpr int kBusyMs = 300;
 
@@ -30,7 +31,7 @@ constexpr const char* kSetUp = R"(
   COMMIT;
 )";
 
-// Values are bound and columns read in the order of the statement.
+// A prepared statement. Values are bound, and columns read, in the order of the statement.
 class Statement {
  public:
   Statement(sqlite3* database, const char* sql) : database_(database) {
@@ -52,7 +53,7 @@ class Statement {
     return *this;
   }
 
-  // True while there is a row.
+  // Returns true if there is another row.
   bool step() {
     code_ = statement_ != nullptr ? sqlite3_step(statement_) : sqlite3_errcode(database_);
     column_ = 0;
@@ -75,11 +76,11 @@ class Statement {
   int code_ = SQLITE_OK;
 };
 
-// The folder of the file, made where it is missing and, being a person's, for that person only.
-// Designs and what they cost are nobody else's: SQLite gives its other files the same rights.
+// Creates the folder of the file if it is missing. Makes both readable by their owner only, because
+// designs and their costs are private; SQLite gives its other files the same mode.
 void keep_to_owner(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return;  // SQLite says why
+  if (file < 0) return;  // SQLite will report why
   ::fchmod(file, 0600);
   ::close(file);
 }

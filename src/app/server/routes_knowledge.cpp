@@ -1,4 +1,5 @@
-// What Orrery knows whatever the design: schema, templates, catalog, rules, accuracy.
+// Routes to what Orrery knows independently of a design: schema, templates, catalog, rules,
+// accuracy.
 #include <algorithm>
 
 #include "app/server/assets.h"
@@ -24,7 +25,7 @@ Response session(const Console& console) {
   const ConsoleSetting& setting = console.setting();
   const Result<ServedDesign> served = setting.served();
   if (!served) return problem(422, "the served design cannot be read", served.error());
-  // A design with faults is a session too: the page shows the text and asks for its review.
+  // A design with faults has a session too: the page shows the text and asks for its review.
   const Result<design::Design> design =
       design_text::read_design(served->text, setting.catalog(),
                                {.file = served->file, .read_file = console.files().reader()});
@@ -70,7 +71,8 @@ Response glossary(const ConsoleSetting& setting) {
                  : problem(500, "the glossary cannot be read", entries.error());
 }
 
-// The scores of some kinds take seconds: whoever asks first is told to come again.
+// Returns the accuracy of a kind. Some take seconds to compute; until then the client is asked to
+// retry.
 Response accuracy(const Console& console, const std::string& kind) {
   const auto kinds = report::accuracy_kinds();
   if (std::ranges::find(kinds, std::string_view(kind), &report::AccuracyKind::name) ==

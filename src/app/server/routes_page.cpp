@@ -1,4 +1,4 @@
-// The console's page and files, and what watches the server.
+// Routes to the console's page and files, and to the server's health and metrics.
 #include <fmt/core.h>
 
 #include "app/server/assets.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kHtml = "text/html; charset=utf-8";
 
-// A person reads this one, so the faults are a page too.
+// Returns the faults as a page, because users open this address.
 Response fault_page(const Diagnostics& diagnostics) {
   report::Document page;
   page.heading(1, "The design has errors");
@@ -21,7 +21,7 @@ Response fault_page(const Diagnostics& diagnostics) {
   return {.status = 422, .content_type = kHtml, .body = to_html(page)};
 }
 
-// What a binary without the console shows: the review of the served design.
+// Returns the review of the served design, for a binary without the console.
 Response plain_page(const Console& console) {
   const ConsoleSetting& setting = console.setting();
   const Result<ServedDesign> served = setting.served();

@@ -1,4 +1,4 @@
-// Runs in simulated time: started as jobs, looked at in time, taken home as files.
+// Routes of simulated runs: started as jobs, viewed over time, downloaded as files.
 #include "app/server/console.h"
 #include "app/server/problem.h"
 #include "core/base/text.h"
@@ -9,7 +9,7 @@
 namespace orrery::server {
 namespace {
 
-// A job that simulated and has something to show.
+// Returns a simulation job that has results.
 std::optional<Job> run_of(const Console& console, const std::string& text) {
   const auto id = parse_integer(text);
   auto job = id && *id > 0 ? console.jobs().find(*id) : std::nullopt;
@@ -20,7 +20,7 @@ Response no_such_run() { return problem(404, "there is no run of this number tha
 
 using RunText = std::string (*)(const run::Run& run);
 
-// What the first replication wrote down, in one of its forms.
+// Returns the record of the first replication in one of its formats.
 Response in_time(const Console& console, const std::string& id, RunText text,
                  const std::string& type) {
   const auto job = run_of(console, id);
