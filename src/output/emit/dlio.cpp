@@ -12,18 +12,18 @@
 namespace orrery::emit {
 namespace {
 
-// Steps that show a steady state, and saves among them.
+// Least number of steps: enough for a steady state with saves.
 constexpr double kStepsLeast = 100;
 constexpr double kStepsMost = 1000;
 constexpr double kSaves = 4;
-// The pass mark of MLPerf Storage for most workloads.
+// Accelerator utilisation that MLPerf Storage requires for most workloads.
 constexpr double kMark = 0.9;
 
 std::int64_t whole(double count) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(count)));
 }
 
-// The state of one rank: DLIO would make up its own from a transformer's shape.
+// Adds the checkpoint of one rank. Without it, DLIO would derive one from a transformer's shape.
 void add_model(YamlWriter& yaml, const review::TrainView& t, const std::string& name) {
   yaml.begin("model").text("name", name);
   if (t.checkpoint) yaml.number("model_size_bytes", whole(t.checkpoint->load.busiest_rank.base()));
@@ -35,8 +35,8 @@ double steps_of(const review::TrainView& t) {
   return std::clamp(std::ceil(kSaves * between), kStepsLeast, kStepsMost);
 }
 
-// Samples lie many in a shard, or one in a file; as many as the steps take, each once, so that no
-// page cache answers.
+// Adds the data set. A file has many samples (a shard) or one. There are as many samples as the
+// steps read, each once, so that the page cache has none of them.
 void add_dataset(YamlWriter& yaml, const review::TrainView& t, const std::string& name,
                  std::int64_t batch) {
   const jobs::FeedPlan& feed = t.feed;

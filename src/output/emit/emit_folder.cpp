@@ -47,7 +47,7 @@ Result<std::vector<std::string>> steps_of(const std::string& path, const std::st
   return steps;
 }
 
-// The folder that holds the last step; -1 with errno where it is not there.
+// Returns the folder that contains the last step, or -1 with errno if it is missing.
 OpenFile parent_of(int root, const std::vector<std::string>& steps, bool create) {
   OpenFile at(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (std::size_t i = 0; i + 1 < steps.size() && at.get() >= 0; ++i) {
@@ -107,7 +107,7 @@ Result<std::optional<FileOnDisk>> EmitFolder::read(const std::string& path) cons
     if (errno == ENOENT) return std::nullopt;
     return failed(name, "open", errno);
   }
-  // Non-blocking: a pipe in the file's place must not hold us up.
+  // Non-blocking, because a pipe with the name of the file must not block us.
   const OpenFile file(::openat(parent.get(), steps->back().c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) {
@@ -144,7 +144,7 @@ Result<void> EmitFolder::remove(const std::string& path) const {
       (::unlinkat(parent.get(), steps->back().c_str(), 0) != 0 && errno != ENOENT)) {
     return failed(path_ + '/' + path, "remove", errno);
   }
-  // A folder that still holds something refuses, which is what we want.
+  // Removing a folder that is not empty fails, as it should.
   for (steps->pop_back(); !steps->empty(); steps->pop_back()) {
     const OpenFile above = parent_of(fd_, *steps, false);
     if (above.get() < 0 || ::unlinkat(above.get(), steps->back().c_str(), AT_REMOVEDIR) != 0) break;

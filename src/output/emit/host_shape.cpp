@@ -9,7 +9,7 @@ namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
-// Cores for each accelerator where nothing is known: what 8-GPU servers of 2020 to 2025 come near.
+// Cores per accelerator if nothing is known: close to 8-GPU servers of 2020 to 2025.
 constexpr int kAssumedCores = 16;
 
 std::optional<HostShape> known_shape(std::string_view node) {

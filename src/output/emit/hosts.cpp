@@ -12,7 +12,8 @@
 namespace orrery::emit {
 namespace {
 
-// Where a node hangs: its scalable unit (leaf switches it shares with others) and the pod of that.
+// Position of a node in the network: its scalable unit (nodes that share leaf switches) and the pod
+// of that unit.
 struct Seat {
   design::SiteIndex site;
   int unit = 0;
@@ -49,8 +50,8 @@ Result<IndexedVector<HostFleetIndex, HostFleet>> fleets_of(const review::Review&
   return out;
 }
 
-// A plain fat tree fills its leaves with endpoints in order, whatever node they belong to; a node
-// hangs where its first endpoint does.
+// A plain fat tree fills its leaves with endpoints in order, regardless of nodes; a node is placed
+// where its first endpoint is.
 std::vector<Seat> plain_seats(const fabric::Topology& t) {
   std::vector<Seat> seats(static_cast<std::size_t>(t.spec.nodes));
   int unit = 0;
@@ -67,7 +68,7 @@ std::vector<Seat> plain_seats(const fabric::Topology& t) {
   return seats;
 }
 
-// Every rail has the same units of nodes, so the first rail's tell them.
+// All rails have the same units, so the first rail gives them.
 std::vector<Seat> rail_seats(const fabric::Topology& t) {
   std::vector<Seat> seats(static_cast<std::size_t>(t.spec.nodes));
   int unit = 0;
@@ -85,7 +86,7 @@ std::vector<Seat> rail_seats(const fabric::Topology& t) {
   return seats;
 }
 
-// One a host of the widest fleet, as the network counts them.
+// Returns one seat per host of the widest fleet, as the network counts hosts.
 std::vector<Seat> seats_of(const machine::Network& network) {
   const int nodes = network.topology ? network.topology->spec.nodes : 1;
   std::vector<Seat> together(static_cast<std::size_t>(nodes));
@@ -106,7 +107,7 @@ bool on_compute_network(const machine::Fleet& view) {
   return !view.rented() && view.node.part.compute_nics > 0;
 }
 
-// Builds the levels from the ground: domain (where hosts share a node), unit, pod, core.
+// Builds the levels from the bottom: domain (if hosts share one), unit, pod, core.
 class TreeBuilder {
  public:
   TreeBuilder(const review::Review& review, Hosts& hosts) : review_(review), hosts_(hosts) {}
@@ -122,8 +123,8 @@ class TreeBuilder {
   }
 
  private:
-  // Ports are counted over all fleets of a site's fabric, those of the other scheduler included. A
-  // rack hangs where its first host does.
+  // Ports are counted over all fleets of a site's fabric, including those of the other scheduler. A
+  // rack is placed where its first host is.
   void seat_fabric_fleets() {
     for (const machine::Networks& here : review_.machine->networks) {
       const machine::Network& network = here.compute;
@@ -137,7 +138,7 @@ class TreeBuilder {
     }
   }
 
-  // The hosts that were seated.
+  // Returns the hosts that have a seat.
   std::size_t seat_fleet(const machine::Fleet& v, const std::vector<Seat>& seats, std::size_t port,
                          std::size_t ports) {
     const machine::Network& network = review_.machine->networks_of(v).compute;
@@ -162,7 +163,8 @@ class TreeBuilder {
   }
 
   std::vector<std::string> add_units() {
-    std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>> pods;  // by site and pod
+    // keyed by site and pod
+    std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>> pods;
     std::vector<TreeSwitch> above;
     const int width = digits_of(static_cast<int>(units_.size()));
     int number = 0;
@@ -186,7 +188,7 @@ class TreeBuilder {
     return add_pods(pods);
   }
 
-  // A single pod needs no switch of its own above its units: the root does.
+  // A single pod needs no switch above its units: the root is that switch.
   std::vector<std::string> add_pods(
       const std::map<std::pair<design::SiteIndex, int>, std::vector<std::string>>& pods) {
     if (pods.size() == 1) return pods.begin()->second;

@@ -1,4 +1,4 @@
-// Objects read back and held against data/emit/kubernetes/*.csv.
+// Checks objects that were read back against data/emit/kubernetes/*.csv.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Fact {
   std::vector<std::string> choices;
 };
 
-// Paths of one kind, "spec.levels[].nodeLabel", with what is known of each.
+// The facts about one kind, by path: "spec.levels[].nodeLabel".
 using Facts = std::map<std::string, Fact, std::less<>>;
 
 std::map<std::string, Facts> load_facts() {
@@ -63,7 +63,7 @@ std::string text_of(const YamlNode* node) {
 bool is_number(const YamlNode& n) { return !n.quoted && parse_number(n.text).has_value(); }
 bool is_word(const YamlNode& n) { return !n.quoted && (n.text == "true" || n.text == "false"); }
 
-// "36Gi", "0.5", "500m"; a bare whole number is one too.
+// Returns true for "36Gi", "0.5", "500m" and bare whole numbers.
 bool is_quantity(const YamlNode& n) {
   static constexpr std::string_view kSuffixes = " m k M G T P E Ki Mi Gi Ti Pi Ei ";
   const std::size_t digits = std::min(n.text.find_first_not_of("0123456789."), n.text.size());
@@ -72,7 +72,7 @@ bool is_quantity(const YamlNode& n) {
   return suffix.empty() || kSuffixes.find(' ' + suffix + ' ') != std::string_view::npos;
 }
 
-// "a.b/name" or "name": RFC 1123 labels, a prefix before one slash.
+// Returns true for "a.b/name" or "name": RFC 1123 labels, with a prefix before one slash.
 bool is_qualified(std::string_view key) {
   const std::size_t slash = key.find('/');
   const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
@@ -127,7 +127,7 @@ class ObjectCheck {
     ++seen_.fields_checked;
   }
 
-  // The fields of a map, and that none that must be there is missing.
+  // Checks the fields of a map, and that no required field is missing.
   void fields(const YamlNode& map, const std::string& path) {
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
       const std::string& key = map.keys[i].text;

@@ -1,5 +1,5 @@
-// A training run as a RayJob (KubeRay): a head without accelerators and one worker a host, each
-// with the pod that a JobSet would have.
+// A training run as a RayJob (KubeRay): a head without accelerators and one worker per host, each
+// with the same pod as in a JobSet.
 #include "output/emit/kubernetes_parts.h"
 #include "output/emit/stamp.h"
 

@@ -1,10 +1,11 @@
-// Services of the design: what answers requests, how many of it, who may reach it, and the buckets
-// that it and the runs use.
+// The services of a design: what answers requests, with how many replicas, who may reach it, and
+// the buckets that services and runs use.
 //
-// A service is a Deployment of the planned replicas, a Service before it, a HorizontalPodAutoscaler
-// between what the mean traffic needs and what the peak does, and a disruption budget. Scaling
-// follows requests that wait, since accelerators look busy at any load. A tenant that asks to be
-// isolated gets a NetworkPolicy: its pods speak among themselves, to DNS, and to nobody else.
+// A service is a Deployment of the planned replicas, a Service in front of it, a
+// HorizontalPodAutoscaler between the replicas for the mean traffic and those for the peak, and a
+// disruption budget. Scaling follows the number of waiting requests, because accelerators look busy
+// at any load. A tenant that must be isolated gets a NetworkPolicy: its pods may talk to each other
+// and to DNS only.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,22 +23,22 @@ namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
-constexpr int kPort = 8000;  // of vllm's and other engines' OpenAI interface
-// Requests that wait in one replica before another is started; vllm exports it by this name.
+constexpr int kPort = 8000;  // port of the OpenAI interface of vllm and other engines
+// Waiting requests per replica that start another replica; vllm exports them under this name.
 constexpr std::string_view kWaiting = "vllm:num_requests_waiting";
 constexpr int kWaitingTarget = 2;
 constexpr std::string_view kRunning = "vllm:num_requests_running";
 // Weights of tens of gigabytes are read before the first answer.
 constexpr int kStartupProbes = 120;
 constexpr int kProbeSeconds = 10;
-constexpr int kSystemCores = 2;  // of a host that a replica has to itself
+constexpr int kSystemCores = 2;  // reserved on a host that a replica has to itself
 
 int replicas_of(const review::ServeView& s) {
   return std::max(1, static_cast<int>(std::ceil(s.replicas - 1e-9)));
 }
 
-// What the mean traffic needs: the peak's replicas over the peak factor, and two where one may
-// fail.
+// Returns the replicas for the mean traffic: the peak's replicas over the peak factor, and two if
+// one may fail.
 int least_replicas(const review::ServeView& s) {
   if (s.serve->autoscale) {
     const double share = s.replicas / s.serve->autoscale->max;
@@ -74,7 +75,7 @@ int tensor_split(const review::ServeView& s) {
   return s.devices_per_replica / std::max(1, s.serve->pp);
 }
 
-// As checkpoints of the usual models name what an adapter stands beside.
+// Returns the modules that an adapter extends, named as in the checkpoints of common models.
 std::vector<std::string> adapted_modules(const design::Adapters& adapters, bool fused) {
   using Names = std::vector<std::string>;
   Names out;
@@ -94,7 +95,7 @@ void append(std::vector<std::string>& out, const std::vector<std::string>& more)
   out.insert(out.end(), more.begin(), more.end());
 }
 
-// All adapters stay in the host's memory: vLLM alone would keep as many as it has slots.
+// All adapters stay in the host's memory; by default vLLM would keep as many as it has slots.
 std::vector<std::string> vllm_adapters(const design::Adapters& a) {
   const int rank = serving::reserved_rank(engines::EngineKind::vllm, a.rank);
   std::vector<std::string> out = {"--enable-lora",
@@ -138,7 +139,7 @@ std::vector<std::string> engine_arguments(const review::ServeView& s) {
   if (s.serve->max_batch) {
     out.insert(out.end(), {"--max-num-seqs", std::to_string(*s.serve->max_batch)});
   }
-  // Weights of 16 bits are made 8 bits wide as they are loaded; narrower ones are so on disk.
+  // Weights of 16 bits are converted to 8 bits while loading; narrower weights are so on disk.
   if (s.serve->precision == catalog::Precision::fp8) {
     out.insert(out.end(), {"--quantization", "fp8"});
   }
@@ -240,7 +241,8 @@ void add_isolation(YamlWriter& yaml, const KubePlan& plan, const std::string& te
   yaml.end().end_item().end().end();
 }
 
-// A design does not name its driver; this one exists nowhere, so that nothing is claimed by chance.
+// A design does not name its driver. This one exists nowhere, so that no bucket is created by
+// chance.
 constexpr std::string_view kBucketDriver = "objectstorage.example.com";
 
 void add_bucket(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
@@ -269,7 +271,7 @@ Result<EmittedFiles> service_files(const KubePlan& plan) {
   for (const review::ServeView& s : plan.review.serves) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
     if (!s.feasible() || fleet == plan.hosts.fleets.end()) continue;
-    // "chatbot in europe, pool" is a zone's label; the object is chatbot-in-europe-pool.
+    // "chatbot in europe, pool" is the label of a zone; its object is chatbot-in-europe-pool.
     std::string plain = s.label;
     std::erase(plain, ',');
     std::ranges::replace(plain, ' ', '-');

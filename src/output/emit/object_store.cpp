@@ -13,7 +13,7 @@
 namespace orrery::emit {
 namespace {
 
-// What a region is called hardly matters to a store of one's own; both ends must say the same.
+// The name of the region is arbitrary for an own store, but both ends must use the same one.
 constexpr std::string_view kRegion = "us-east-1";
 constexpr std::string_view kKeysFile = "/etc/orrery/object-store.keys";
 constexpr std::string_view kDriver = "s3.csi.aws.com";
@@ -23,7 +23,7 @@ struct BucketTier {
   std::string bucket;
 };
 
-// Rented tiers are elsewhere; those of the design's own are buckets of the store.
+// Returns the design's own tiers, which are buckets of the store. Rented tiers are elsewhere.
 Result<std::vector<BucketTier>> bucket_tiers(const review::Review& review) {
   std::vector<BucketTier> found;
   Diagnostics faults;

@@ -18,7 +18,7 @@ using figures::FigureId;
 
 constexpr double kSecondsPerDay = 86'400;
 constexpr double kDaysPerMonth = 30;
-// A wait of which one job in ten exceeds.
+// Share of jobs that wait longer than the reported wait.
 constexpr double kTail = 0.1;
 using figures::assumptions::kShortfallAllowed;
 constexpr int kSparesMax = 10'000;
@@ -34,7 +34,8 @@ class Values {
     all_.push_back({std::move(metric), std::move(help), std::move(labels), std::move(estimate)});
   }
 
-  // A figure of the review, times `factor`, under the metric's name; nothing where there is none.
+  // Adds a figure of the review, times `factor`, under the metric's name; adds nothing if the
+  // review has no such figure.
   void figure(std::string metric, std::string help, MetricLabels labels, FigureId id,
               std::string_view section, double factor = 1, std::string_view of = {}) {
     for (const figures::Section& s : sections_) {
@@ -84,7 +85,7 @@ void add_time_shares(Values& values, const review::TrainView& t) {
   }
 }
 
-// Published node rates differ between fleets; the range is theirs.
+// Published failure rates of nodes differ between fleets; the interval covers them.
 Estimate with_rate_range(double rate, const jobs::FailurePlan& f) {
   return {.value = rate,
           .low = rate * (f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1),
@@ -117,7 +118,7 @@ void add_train(Values& values, const review::TrainView& t) {
       within(t.step.matrix_share, t.step.error, t.step.error, t.step.basis, t.step.reference));
 }
 
-// The tier between the data set and the run that has a planned hit rate.
+// Adds the planned hit rate of the tier between the data set and the run.
 void add_caches(Values& values, const review::Review& review) {
   for (const machine::Tier& cache : review.tiers()) {
     if (cache.tier->caches.empty()) continue;
@@ -156,8 +157,8 @@ void add_tier(Values& values, const machine::Tier& v) {
                     given ? "the design" : "docs/models/storage.md"));
 }
 
-// P(W > t) = C e^(-t / Ww) for a queue whose waits, where there are any, are exponential: exact for
-// M/M/c. With C below a tenth one job in ten does not wait at all; the mean stands in.
+// P(W > t) = C e^(-t / Ww) for a queue whose waits, if any, are exponential: exact for M/M/c. If C
+// is below a tenth, the job at this percentile does not wait; the mean is used instead.
 Estimate wait_p90(const cluster::QueueWait& q) {
   const double wait = q.mean_wait_of_waiting.base();
   const double tail = q.wait_chance > kTail ? wait * math::log(q.wait_chance / kTail) : 0;
@@ -185,8 +186,8 @@ void add_queue(Values& values, const review::Review& review) {
              within(load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md"));
 }
 
-// Over all runs: nodes in repair on average, what one node adds, and the least spares whatever the
-// design declares.
+// Adds, over all runs, the mean number of nodes in repair, the contribution of one node, and the
+// fewest spares, whatever the design declares.
 void add_spares(Values& values, const review::Review& review) {
   int needed = 0;
   double in_repair = 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPlaceLetters = "abcdefghijklmnopqrstuvwxyz_";
 
-// The name of the place that opens at `at`; empty where none does.
+// Returns the name of the place that opens at `at`; empty if there is none.
 std::string_view place_at(std::string_view text, std::size_t at) {
   if (text[at] != '@') return {};
   const std::size_t end = text.find_first_not_of(kPlaceLetters, at + 1);
@@ -22,7 +22,7 @@ std::string_view place_at(std::string_view text, std::size_t at) {
   return text.substr(at + 1, end - at - 1);
 }
 
-// The name in a line that is nothing but `#@name@`; empty for other lines.
+// Returns the name in a line that is only `#@name@`; empty for other lines.
 std::string_view lines_place(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with("#@")) return {};

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kInstances = "emit/terraform/instances.csv";
 
 struct Provider {
-  std::string_view id;  // of the price table
+  std::string_view id;  // id in the price table
   std::string_view local_name;
   std::string_view source;
   std::string_view version;
@@ -36,14 +36,14 @@ const Provider* find_provider(std::string_view id) {
   return at == std::end(kProviders) ? nullptr : at;
 }
 
-// "aws-capacity-block" is a way to buy at aws.
+// Returns the provider of an offer: "aws-capacity-block" is a way to buy from aws.
 std::string_view seller_of(std::string_view provider) {
   return provider.starts_with("aws-") ? std::string_view("aws") : provider;
 }
 
 struct InstanceChoice {
   std::optional<InstanceType> type;
-  std::string offered;  // what the table has for this provider, for the message
+  std::string offered;  // offers of the table for this provider, for the message
 };
 
 InstanceChoice instance_for(std::string_view provider, const machine::Fleet& view) {
@@ -68,7 +68,7 @@ Result<RentedPart> part_of(const review::Review& review, const machine::Fleet& v
   const auto place = [&](std::string_view field) {
     return design::place_of(review.design(), view.path + std::string(field));
   };
-  // A resource here and, with a number behind it, a machine there.
+  // The name becomes a Terraform resource and, followed by a number, a machine at the provider.
   for (const NameRule rule : {NameRule::dns_label, NameRule::hcl}) {
     auto name = checked_name(view.fleet->name, rule, {"the fleet", place(".name")});
     if (!name) return std::unexpected(std::move(name.error()));
@@ -128,7 +128,7 @@ std::string versions_tf(const EmitSource& source, const std::set<std::string>& p
   return stamp(source, "#") + '\n' + hcl.result();
 }
 
-// "us-east4" of a site in gcp-us-east4, where the fleet is rented at gcp.
+// Returns "us-east4" for a site in gcp-us-east4 if the fleet is rented from gcp.
 std::optional<std::string> region_of(const std::vector<RentedPart>& parts,
                                      const std::string& provider) {
   for (const RentedPart& p : parts) {

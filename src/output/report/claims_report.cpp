@@ -77,7 +77,7 @@ void add_claim(Document& d, const calc::ClaimCheck& c, int level) {
   d.table(cases_table(c));
 }
 
-// A paragraph a claim: sentences do not fit the columns of a terminal.
+// Adds a bullet per claim, because sentences do not fit into the columns of a terminal.
 void add_brief(Document& d, std::span<const calc::ClaimCheck> checks, calc::ClaimVerdict v) {
   std::vector<std::string> items;
   for (const calc::ClaimCheck& c : checks) {

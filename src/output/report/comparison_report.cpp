@@ -21,7 +21,7 @@ std::vector<bool> all_but_the_first(std::size_t columns) {
   return right;
 }
 
-// A column of names and one a design.
+// Returns an empty table with a column of names and one column per design.
 Table table_of_designs(const Comparison& c, std::string corner) {
   Table t{.header = {std::move(corner)}};
   for (const ComparedDesign& d : c.designs) t.header.push_back(d.name);
@@ -65,7 +65,7 @@ Table differing_figures(const Comparison& c) {
   return t;
 }
 
-// Depth first, with the names indented by their depth.
+// Adds the rows of a cost tree depth first, with names indented by their depth.
 void add_cost_rows(Table& t, const CostNode& node, int depth) {
   std::string name;
   for (int i = 0; i < depth; ++i) name += "\u2003";  // an em space, which HTML keeps

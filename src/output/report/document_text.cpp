@@ -7,7 +7,7 @@
 namespace orrery::report {
 namespace {
 
-// Columns a text takes on a terminal: code points, not bytes.
+// Returns the columns that a text takes on a terminal: code points, not bytes.
 std::size_t width(std::string_view s) {
   return static_cast<std::size_t>(std::ranges::count_if(
       s, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -18,7 +18,7 @@ std::string padded(const std::string& s, std::size_t to, bool flush_right) {
   return flush_right ? blanks + s : s + blanks;
 }
 
-// The words of a text in lines of at most `most` columns; a longer word stands alone.
+// Breaks a text into lines of at most `most` columns; a longer word gets a line of its own.
 std::vector<std::string> lines_of(std::string_view text, std::size_t most) {
   std::vector<std::string> lines(1);
   for (const std::string_view word : split(text, ' ')) {
@@ -44,7 +44,7 @@ const char* code_of(Tone tone) {
   return "";
 }
 
-// A column is never made narrower than this: a word or two must fit.
+// Narrowest column of a table: a word or two must fit.
 constexpr std::size_t kNarrowest = 14;
 
 struct TextRenderer {
@@ -98,8 +98,8 @@ struct TextRenderer {
     }
   }
 
-  // As wide as the widest cell; where that is too wide together, the widest that is set flush left
-  // gives way.
+  // Returns the widths of the columns: each as wide as its widest cell. If the table is too wide,
+  // the widest column that is aligned to the left is narrowed.
   std::vector<std::size_t> widths_of(const Table& t) const {
     std::vector<std::size_t> widths;
     const auto measure = [&](const std::vector<std::string>& row) {

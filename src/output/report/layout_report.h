@@ -1,4 +1,4 @@
-// The layouts a search found as a table for people and as JSON, one for the command line and jobs.
+// The layouts that a search found, as a table and as JSON, for the command line and for jobs.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 namespace orrery::report {
 
 std::string text_of(const search::FoundLayouts& found);
-// One search for each number of GPUs.
+// Writes one object per search, that is per number of GPUs.
 std::string json_of(const std::string& model, std::span<const search::FoundLayouts> searches);
-// The object of one layout; rows after the first say why they are slower.
+// Writes the object of one layout. Rows after the first say why they are slower.
 void write_search_row(JsonWriter& w, const search::FoundLayouts& found, std::size_t row);
 
 }  // namespace orrery::report

@@ -12,7 +12,7 @@ namespace {
 
 std::string number_or_unknown(double v) { return v > 0 ? significant(v, 3) : "not known"; }
 
-// "h200-sxm, mi325x": the rows that the intervals do not tell from this one.
+// Returns the rows that are statistically tied with this one: "h200-sxm, mi325x".
 std::string undecided_from(const search::Ranking& r, std::size_t row) {
   std::string text;
   for (const search::RankPair& p : r.pairs) {

@@ -19,7 +19,7 @@ struct ChangedFigure {
   const figures::Figure* after = nullptr;
 
   double change() const { return after->estimate.value - before->estimate.value; }
-  // Each value lies in the other's interval.
+  // Returns true if each value is within the other's interval.
   bool is_within() const {
     const Estimate& a = before->estimate;
     const Estimate& b = after->estimate;
@@ -59,7 +59,8 @@ struct CauseChange {
   double after = 0;
 };
 
-// What each cause takes more or less of the job's wall time; they add up to the change of goodput.
+// Returns how much more or less of the job's wall time each cause takes; the changes add up to the
+// change of goodput.
 std::vector<CauseChange> causes_of(const run::Waterfall& before, const run::Waterfall& after) {
   std::vector<CauseChange> changes;
   for (const Word<cluster::Cause>& w : words_of(cluster::Cause{}).rows()) {

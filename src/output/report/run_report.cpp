@@ -43,7 +43,8 @@ void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review)
   d.table(std::move(t));
 }
 
-// Where a run and the review of one design are further apart than their intervals allow.
+// Adds the figures in which a run and the review of the same design differ by more than their
+// intervals allow.
 void add_differences(Document& d, const run::Run& run, const verdict::Verdict& review) {
   const std::vector<Difference> all = differences(review, run);
   if (all.empty()) return;
@@ -114,7 +115,8 @@ void write_console_goals(JsonWriter& w, const run::Run& run) {
   w.end_array();
 }
 
-// In the order of the design: what the run measures, and what it leaves to the review.
+// Writes the goals in the order of the design: those that the run measures, and those that it
+// leaves to the review.
 void write_goals(JsonWriter& w, const run::Run& run, const verdict::Verdict& review) {
   w.key("goals").begin_array();
   for (const JudgedGoal& j : goals_of(run, review)) {
@@ -185,7 +187,8 @@ std::string_view kind_word(sim::TraceKind kind) {
   return "value";
 }
 
-// The trace event format: B and E bracket a span of a thread, i is a point; times in microseconds.
+// Phases of the trace event format: B and E begin and end a span of a thread, i is a point; times
+// are in microseconds.
 char phase_letter(sim::TraceKind kind) {
   switch (kind) {
     case sim::TraceKind::begin:
@@ -228,7 +231,8 @@ Document document_of(const run::Run& run, const verdict::Verdict* review) {
 
 namespace {
 
-// With a review beside it the contract of `orrery simulate`; without, as the console reads it.
+// Writes the contract of `orrery simulate` if a review is given, else the form that the console
+// reads.
 std::string run_json_in(const run::Run& run, const verdict::Verdict* review) {
   JsonWriter w;
   w.begin_object()

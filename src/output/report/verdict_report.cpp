@@ -21,7 +21,7 @@ std::string place_text(const Place& p) {
   return fmt::format("{}:{}:{}", p.file, p.line, p.column);
 }
 
-// A rule with an error is broken; the others only speak up.
+// Only a rule that reports an error counts as broken; warnings and notes do not.
 std::string_view mark(Severity s) { return s == Severity::error ? "BROKEN" : to_text(s); }
 
 Tone tone_of(Severity s) {
@@ -44,7 +44,7 @@ void add_finding(Document& d, const rules::Finding& f) {
   if (!more.empty()) d.bullets(std::move(more));
 }
 
-// Findings of one rule: each with its place, what they share once at the end.
+// Adds the findings of one rule: each with its place, and what they share once at the end.
 void add_group(Document& d, std::span<const rules::Finding> group) {
   const rules::Finding& first = group.front();
   d.heading(3, fmt::format("{} {}, {} times", mark(first.severity), first.rule, group.size()),
@@ -112,7 +112,7 @@ void add_goals(Document& d, const verdict::Verdict& v) {
   d.drawing(goals_svg(v.goals));
 }
 
-// What is asked for most; those that a design does not have are left out.
+// The figures that users ask for most; those that a design does not have are left out.
 constexpr figures::FigureId kKeyFigures[] = {figures::FigureId::useful_rate,
                                              figures::FigureId::useful_samples,
                                              figures::FigureId::mfu,
@@ -128,7 +128,7 @@ constexpr figures::FigureId kKeyFigures[] = {figures::FigureId::useful_rate,
 
 void add_key_figures(Document& d, const verdict::Verdict& v) {
   std::vector<Tile> tiles;
-  // A single site needs no name beside its figures.
+  // With a single site, its name is not repeated beside its figures.
   const bool many_sites =
       std::ranges::count(v.sections, figures::Layer::facility, &figures::Section::layer) > 1;
   for (const figures::FigureId key : kKeyFigures) {
@@ -149,7 +149,7 @@ void add_key_figures(Document& d, const verdict::Verdict& v) {
   d.tiles(std::move(tiles));
 }
 
-// What is bought, by section of the bill, at the middle of each price.
+// Adds a chart of the bill by section, at the middle of each price range.
 void add_bill_chart(Document& d, const catalog::Bill& bill) {
   std::vector<Bar> bars;
   for (const catalog::BillLine& l : bill.lines) {

@@ -57,7 +57,7 @@ std::vector<double> points_of(const CalcSweep& s, const calc::CalcParameter& p) 
   for (int i = 0; i < s.points; ++i) {
     const double t = static_cast<double>(i) / (s.points - 1);
     double v = s.log ? s.from * math::pow(s.to / s.from, t) : s.from + (s.to - s.from) * t;
-    // Ends are as given, whatever the power rounds to.
+    // The ends are exactly as given, in spite of rounding.
     if (i == s.points - 1) v = s.to;
     if (p.kind == calc::ParameterKind::integer) v = std::round(v);
     if (x.empty() || v > x.back()) x.push_back(v);

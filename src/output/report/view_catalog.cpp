@@ -11,7 +11,8 @@
 namespace orrery::report {
 namespace {
 
-// "orrery catalog h100-sxm": say in which table it is, since that is what was meant.
+// Returns the fault for an unknown table. If the name is a row, as in "orrery catalog h100-sxm",
+// says in which table.
 Diagnostics unknown_table(const catalog::Knowledge& knowledge, std::string_view name,
                           Diagnostics faults) {
   const auto titles = catalog_titles(knowledge);
@@ -35,7 +36,7 @@ Diagnostics unknown_row(const std::string& name, const CsvTable& table, std::str
                         : fmt::format("`orrery catalog {}` lists them", name)}};
 }
 
-// Numbers stay numbers where the whole column is numbers.
+// Writes a row. Fields are numbers if all fields of their column are.
 void write_row(JsonWriter& json, const CsvTable& table, const CsvRow& row,
                const std::vector<bool>& numeric) {
   json.begin_object();

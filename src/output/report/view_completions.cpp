@@ -20,7 +20,7 @@ using design_text::FieldShape;
 using design_text::SectionShape;
 using design_text::ValueKind;
 
-// A section inside itself (none today) would go on for ever.
+// Deepest nesting of sections; protects against a section inside itself (there is none today).
 constexpr int kDeepest = 8;
 
 std::string about(const catalog::Node& n) {
@@ -170,7 +170,7 @@ class Writer {
     }
   }
 
-  // "of one rack. 44 kW. Left out: what the cooling method allows".
+  // Returns a description such as "of one rack. 44 kW. Default: what the cooling method allows".
   static std::string description_of(const FieldShape& f) {
     std::string text(f.field.doc);
     if (!f.field.unit.empty()) text += ", in " + std::string(f.field.unit);

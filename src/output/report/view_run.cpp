@@ -76,7 +76,7 @@ struct Point {
   int name = 0;
 };
 
-// Texts by the order in which they are first seen.
+// Numbers texts in the order in which they are first seen.
 class Names {
  public:
   int of(const std::string& text) {
@@ -91,7 +91,7 @@ class Names {
   std::vector<std::string> texts_;
 };
 
-// The log read once from front to back.
+// Reads the log once from front to back.
 class LogReader {
  public:
   explicit LogReader(const run::Run& run) : run_(run) {
@@ -100,7 +100,8 @@ class LogReader {
     for (Span& s : spans) {
       if (s.end_s < 0) s.end_s = run.simulated.base();
     }
-    // What began and ended at one instant is nothing to draw, and may have been a reason only.
+    // A span that begins and ends at the same instant is not drawn; it may only have given a
+    // reason.
     std::erase_if(spans, [](const Span& s) { return s.end_s <= s.begin_s; });
   }
 
@@ -210,7 +211,7 @@ void write_points(JsonWriter& w, const LogReader& log) {
   w.end_object();
 }
 
-// A run's number, or what the page writes of hosts that no run has.
+// Returns the number of a run, or a code for hosts that no run holds.
 int holder_code(const world::HostChange& c) {
   constexpr int kOtherWork = -4;
   switch (c.mark) {
@@ -241,7 +242,7 @@ void write_hosts(JsonWriter& w, const run::Run& run) {
   w.end_object();
 }
 
-// A column by how its name ends, as the world names them.
+// Writes a column; its unit follows from the end of its name, as the world names columns.
 void write_column(JsonWriter& w, const world::Series& series, std::size_t c) {
   constexpr std::string_view kShareEnd = "_accelerators", kPowerEnd = "_it_w";
   const std::string& name = series.columns[c];

@@ -15,9 +15,10 @@
 namespace orrery::report {
 namespace {
 
-// Loads of a replica, of what it carries within the objective: past it, to show how it breaks.
+// Loads as a share of what a replica carries within the objectives; above 1 they show how it
+// degrades.
 constexpr double kLoads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
-constexpr double kTraced = 400;  // requests behind the iterations that are drawn
+constexpr double kTraced = 400;  // requests simulated behind the drawn iterations
 constexpr std::uint64_t kTracedSeed = 1;
 constexpr std::size_t kMostChoices = 12;
 
@@ -58,7 +59,7 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
                .fix = "change the split, the format or the objective of this service"});
 }
 
-// One level by itself.
+// Returns a quantile of a single load level.
 double quantile(const processes::LoadWindow& w,
                 processes::LatencyPoints processes::WindowPart::* of, double share) {
   const double one = 1;
@@ -71,7 +72,7 @@ double good(const processes::LoadWindow& w) {
 }
 
 struct Objectives {
-  double ttft = 0, tpot = 0, whole = 0, task = 0;  // 0: none
+  double ttft = 0, tpot = 0, whole = 0, task = 0;  // objectives in seconds; 0: none
 
   explicit Objectives(const design::Objective& o)
       : ttft(o.ttft_p99.value_or(Seconds(0)).base()),
@@ -79,7 +80,8 @@ struct Objectives {
         whole(o.latency_p99.value_or(Seconds(0)).base()),
         task(o.task_p99.value_or(Seconds(0)).base()) {}
 
-  // The worst latency over its bound: at most 1 where all hold, 0 where there are none.
+  // Returns the worst ratio of a latency to its bound: at most 1 if all hold, 0 if there are no
+  // bounds.
   double worst(const processes::LoadWindow& w) const {
     double most = 0;
     const auto look = [&](double bound, processes::LatencyPoints processes::WindowPart::* of) {
@@ -131,7 +133,7 @@ void write_break(JsonWriter& w, const std::vector<processes::LoadWindow>& levels
   for (const processes::LoadWindow& l : levels) {
     const double worst = o.worst(l);
     if (worst > 1) {
-      // Between two levels; below the first nothing was tried.
+      // Interpolate between two levels; below the first, nothing was simulated.
       w.value(rate > 0 ? rate + (l.rate - rate) * (1 - held) / (worst - held) : 0.0);
       return;
     }

@@ -31,7 +31,7 @@ void write_profile(JsonWriter& w, const machine::Tier& t, const catalog::Catalog
   w.end_array();
 }
 
-// What of a tier a year costs, of its own lines: bought or rented.
+// Returns the cost of a tier per year, from its own lines of the bill: bought or rented.
 double held_share(const review::Review& r, const machine::Tier& t) {
   return t.capacity > Bytes(0) ? r.used_of(t) / t.capacity : 0;
 }
@@ -79,8 +79,8 @@ void write_tiers(JsonWriter& w, const review::Review& r) {
   w.end_array();
 }
 
-// The rules of the run for a tier; drives in the nodes without one hold the newest, which the next
-// save replaces.
+// Returns the run's keep rules for a tier. Node-local drives without a rule keep the newest
+// checkpoint until the next save replaces it.
 storage::KeepRule keep_on(const machine::Tier& tier, const design::Checkpoint& wanted) {
   for (const design::KeepRule& rule : wanted.keep) {
     if (rule.tier != tier.label && rule.tier != word_of(tier.tier->tier)) continue;

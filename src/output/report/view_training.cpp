@@ -160,7 +160,8 @@ void write_figures(JsonWriter& w, const review::Review& r, const review::TrainVi
   w.end_object();
 }
 
-// A plain network: data parallel, one stage, the parts that its model has.
+// Writes a plain network (not a transformer): data parallel, one stage, with the parts of its
+// model.
 void write_plain(JsonWriter& w, const review::TrainView& v) {
   const jobs::StepPlan& plan = v.step;
   write_layout(w, {.dp = v.accelerators, .sharding = catalog::Sharding::none}, plan.layout);
