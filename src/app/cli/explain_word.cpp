@@ -82,9 +82,9 @@ class Answerer {
       if (found.empty()) continue;
       answer_.document.heading(
           2, fmt::format("The figure {} in the template {}", found.front().figure->id(), t.name));
-      const report::Document told = document_of(found, true);
-      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
-                                     told.blocks.end());
+      const report::Document shown = document_of(found, true);
+      answer_.document.blocks.insert(answer_.document.blocks.end(), shown.blocks.begin(),
+                                     shown.blocks.end());
       answer_.document.paragraph(
           fmt::format("For your own design: orrery explain my.yaml {}", found.front().path()));
       return;
@@ -139,9 +139,9 @@ class Answerer {
   void add_profiles() {
     for (const catalog::StorageProfile& p : models_.catalog().storage_profiles) {
       if (!is_meant(p.id)) continue;
-      const report::Document told = report::document_of(p, models_.catalog());
-      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
-                                     told.blocks.end());
+      const report::Document shown = report::document_of(p, models_.catalog());
+      answer_.document.blocks.insert(answer_.document.blocks.end(), shown.blocks.begin(),
+                                     shown.blocks.end());
     }
   }
 

@@ -223,9 +223,9 @@ std::string wait_row(std::string_view name, const rehearse::ReplayWait& w) {
 // them.
 std::string answers_of(const rehearse::ReplayResult& r, const Stage& stage) {
   std::string out;
-  std::set<std::string> told;
+  std::set<std::string> seen;
   for (const rehearse::ReplayAnswer& first : r.answers) {
-    if (!told.insert(first.text).second) continue;
+    if (!seen.insert(first.text).second) continue;
     std::string jobs;
     int many = 0;
     for (const rehearse::ReplayAnswer& a : r.answers) {

@@ -75,14 +75,14 @@ Response welcome(const AccessRules& rules) {
 }  // namespace
 
 std::optional<Response> check_host(const Request& request, int port) {
-  if (count_of(request, "host") > 1) return problem(400, "more than one Host");
+  if (count_of(request, "host") > 1) return problem(400, "the request has more than one Host");
   if (is_our_host(request.header("host"), port)) return std::nullopt;
   return problem(421, "this server answers to 127.0.0.1 and localhost only");
 }
 
 std::optional<Response> check_access(const Request& request, const AccessRules& rules) {
   if (auto refusal = check_host(request, rules.port)) return refusal;
-  if (count_of(request, "origin") > 1) return problem(400, "more than one Origin");
+  if (count_of(request, "origin") > 1) return problem(400, "the request has more than one Origin");
   const std::string_view origin = request.header("origin");
   if (!origin.empty() && !is_our_origin(origin, rules.port)) {
     return problem(403, "requests from other sites are refused");

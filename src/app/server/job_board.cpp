@@ -67,7 +67,7 @@ Result<Job> JobBoard::start(Job job) {
                                             [](const Job& other) { return !other.has_ended(); });
     if (static_cast<std::size_t>(open) >= limits_.open_max) {
       return fail({.code = "jobs.full",
-                   .what = "as many jobs as the server takes are waiting",
+                   .what = "the queue of jobs is full",
                    .fix = "wait for one to end, or cancel one"});
     }
     job.state = JobState::queued;
@@ -166,7 +166,7 @@ void JobBoard::run_one(std::unique_lock<std::mutex>& lock, std::int64_t id) {
   JobRun run(*this, jobs_[id]);
   const auto task = tasks_.find(run.job.task);
   lock.unlock();
-  Result<void> outcome = fail({.code = "jobs.task", .what = "no task " + run.job.task});
+  Result<void> outcome = fail({.code = "jobs.task", .what = "there is no task " + run.job.task});
   try {
     if (task != tasks_.end()) outcome = task->second(run);
   } catch (const std::exception& e) {

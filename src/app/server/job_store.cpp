@@ -126,9 +126,9 @@ struct JobStore::Database {
     const bool held = sqlite3_errcode(handle) == SQLITE_BUSY;
     return {{.code = held ? "serve.state-in-use" : "serve.state",
              .place = {.file = path},
-             .what = held ? "another server keeps its jobs here" : what,
+             .what = held ? "another server keeps its jobs in this file" : what,
              .why = handle != nullptr ? sqlite3_errmsg(handle) : "out of memory",
-             .fix = "--state FILE names another file, --state :memory: keeps nothing"}};
+             .fix = "give another file with --state FILE, or keep nothing with --state :memory:"}};
   }
 
   int format() const {
@@ -157,12 +157,12 @@ Result<std::unique_ptr<JobStore>> JobStore::open(const std::string& path) {
   }
   sqlite3_busy_timeout(database->handle, kBusyMs);
   const int format = database->format();
-  if (format < 0) return std::unexpected(database->fault("this is no state file of Orrery"));
+  if (format < 0) return std::unexpected(database->fault("this is not a state file of Orrery"));
   if (format > kFormat) {
     return fail({.code = "serve.state",
                  .place = {.file = path},
-                 .what = "a later Orrery wrote this state file",
-                 .fix = "--state FILE names another file"});
+                 .what = "a later version of Orrery wrote this state file",
+                 .fix = "give another file with --state FILE"});
   }
   if (sqlite3_exec(database->handle, kSetUp, nullptr, nullptr, nullptr) != SQLITE_OK) {
     return std::unexpected(database->fault("the state file cannot be written"));
@@ -190,7 +190,7 @@ Result<std::int64_t> JobStore::add(const Job& job) {
   row.bind(job.task).bind(job.title).bind(job.request).bind(std::string(to_text(job.state)));
   row.bind(job.created_ms).bind(job.updated_ms).bind(job.candidates).bind(job.done);
   row.bind(job.evaluated).bind(job.checkpoint).bind(job.best).bind(job.result).bind(job.problem);
-  const auto added = database_->run(row, "the job cannot be kept");
+  const auto added = database_->run(row, "the job cannot be stored");
   if (!added) return std::unexpected(added.error());
   return sqlite3_last_insert_rowid(database_->handle);
 }
@@ -202,7 +202,7 @@ Result<void> JobStore::update(const Job& job) {
   row.bind(std::string(to_text(job.state))).bind(job.updated_ms).bind(job.candidates);
   row.bind(job.done).bind(job.evaluated).bind(job.checkpoint).bind(job.best).bind(job.result);
   row.bind(job.problem).bind(job.id);
-  return database_->run(row, "the job cannot be kept");
+  return database_->run(row, "the job cannot be stored");
 }
 
 Result<void> JobStore::remove(std::int64_t id) {

@@ -89,7 +89,7 @@ struct JsonBody::State {
     if (value.is_string() && std::ranges::count(choices, value.get_ref<const std::string&>()) > 0) {
       return value.get<std::string>();
     }
-    fault(name, "is not one of those it may be", joined(choices));
+    fault(name, "is not one of the values it can have", joined(choices));
     return choices.front();
   }
 
@@ -119,7 +119,7 @@ Result<JsonBody> JsonBody::parse(std::string_view text) {
   if (!whole->is_object()) {
     return fail({.code = "body.json",
                  .what = "the body is not an object",
-                 .fix = "{ \"name\": value, ... }; docs/api/openapi.yaml has the fields"});
+                 .fix = "write { \"name\": value, ... }; docs/api/openapi.yaml has the fields"});
   }
   auto state = std::make_unique<State>();
   state->here = whole.get();

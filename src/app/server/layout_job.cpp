@@ -63,8 +63,9 @@ Result<jobs::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::s
     return std::move(run->query);
   }
   return fail({.code = "search.unknown",
-               .what = workload.empty() ? "no workload of the design trains a transformer"
-                                        : "no workload " + workload + " trains a transformer"});
+               .what = workload.empty()
+                           ? "no workload of the design trains a transformer"
+                           : "there is no workload " + workload + " that trains a transformer"});
 }
 
 Result<jobs::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::LayoutQuestion& q,
@@ -73,7 +74,7 @@ Result<jobs::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::La
   if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
   if (!design && !q.model.empty()) return query_of(q, jobs.models.catalog(), nullptr);
   return fail({.code = "body.field",
-               .what = "either `design` or `model` says what is searched",
+               .what = "give either `design` or `model`",
                .fix = "\"model\": \"llama-3-70b\""});
 }
 

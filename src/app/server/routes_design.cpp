@@ -64,8 +64,8 @@ Result<std::string> edited(const Request& request, const Console& console) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", after->text);
   w.field("kept_format", !after->rewritten);
-  w.field("note", after->rewritten ? "the file was written anew in canonical form; its comments "
-                                     "and its own order are gone"
+  w.field("note", after->rewritten ? "the file was rewritten in canonical form: its comments and "
+                                     "the order of its keys are lost"
                                    : "");
   w.end_object();
   return w.text() + '\n';
@@ -100,11 +100,11 @@ Response save(const Request& request, const Console& console) {
   const std::string before = body->text("before", kDesignBytes);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
   const auto& setting = console.setting();
-  if (!setting.save) return problem(409, "no file is served here: save a copy instead");
+  if (!setting.save) return problem(409, "this server has no file to save to: save a copy instead");
   const auto served = setting.served();
-  if (!served) return problem(409, "the file cannot be read any more", served.error());
+  if (!served) return problem(409, "the file can no longer be read", served.error());
   if (served->text != before && served->text != text) {
-    return problem(409, "the file was changed by somebody else meanwhile; it is left as it is");
+    return problem(409, "the file was changed by another program; it was not overwritten");
   }
   console.files().will_save(text);
   if (const auto saved = setting.save(text); !saved) {

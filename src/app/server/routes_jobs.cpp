@@ -8,7 +8,7 @@
 namespace orrery::server {
 namespace {
 
-Response no_such_job() { return problem(404, "there is no job of this number"); }
+Response no_such_job() { return problem(404, "there is no job with this number"); }
 
 std::optional<std::int64_t> id_of(const std::string& text) {
   const auto id = parse_integer(text);

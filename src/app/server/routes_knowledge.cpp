@@ -51,7 +51,7 @@ Response templates() {
 
 Response template_named(const std::string& name) {
   const auto found = design_text::find_template(name);
-  if (!found) return problem(404, "there is no template of this name");
+  if (!found) return problem(404, "there is no template with this name");
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "template").field("name", found->name);
   w.field("summary", found->summary).field("text", found->text).end_object();
@@ -62,7 +62,7 @@ Response catalog(const ConsoleSetting& setting, const PathValues& values) {
   const auto part = [&values](std::size_t i) { return i < values.size() ? values[i] : ""; };
   auto found = report::catalog_view_json(*setting.models.knowledge, part(0), part(1));
   return found ? json_response(std::move(*found))
-               : problem(404, "the catalog has nothing of this name");
+               : problem(404, "the catalog has nothing with this name");
 }
 
 Response glossary(const ConsoleSetting& setting) {
@@ -77,7 +77,7 @@ Response accuracy(const Console& console, const std::string& kind) {
   const auto kinds = report::accuracy_kinds();
   if (std::ranges::find(kinds, std::string_view(kind), &report::AccuracyKind::name) ==
       kinds.end()) {
-    return problem(404, "no rows of this kind are published");
+    return problem(404, "there are no published rows of this kind");
   }
   const auto text = console.accuracy().get(
       kind,

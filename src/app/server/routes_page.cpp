@@ -40,24 +40,24 @@ std::vector<Gauge> gauges_of(const Console& console) {
   std::vector<Gauge> gauges = {{.name = "orrery_build_info",
                                 .labels = {{"version", console.setting().version}},
                                 .value = 1,
-                                .help = "The version that runs."},
+                                .help = "Version of the running server."},
                                {.name = "orrery_http_abandoned_total",
                                 .value = number(load.abandoned.load()),
-                                .help = "Requests dropped because the client had gone.",
+                                .help = "Requests dropped because the client had disconnected.",
                                 .type = "counter"},
                                {.name = "orrery_http_connections",
                                 .value = number(load.connections.load()),
                                 .help = "Open connections."},
                                {.name = "orrery_http_malformed_total",
                                 .value = number(load.malformed.load()),
-                                .help = "What came was too large or not HTTP.",
+                                .help = "Input that was too large or was not HTTP.",
                                 .type = "counter"},
                                {.name = "orrery_http_requests_in_flight",
                                 .value = number(load.requests.load()),
-                                .help = "Requests waiting for a handler or in one."},
+                                .help = "Requests that wait for a handler or are in one."},
                                {.name = "orrery_http_streams",
                                 .value = number(load.streams.load()),
-                                .help = "Open streams of events."}};
+                                .help = "Open event streams."}};
   const auto counts = console.jobs().count_by_state();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     gauges.push_back({.name = "orrery_jobs",
@@ -67,13 +67,13 @@ std::vector<Gauge> gauges_of(const Console& console) {
   }
   gauges.push_back({.name = "orrery_process_resident_bytes",
                     .value = resident_bytes(),
-                    .help = "Memory of the server in use."});
+                    .help = "Memory in use by the server."});
   return gauges;
 }
 
 Response asset(const Request& request, const std::string& name) {
   std::optional<Response> found = console_asset(request, name);
-  return found ? std::move(*found) : problem(404, "the console has no file of this name");
+  return found ? std::move(*found) : problem(404, "the console has no file with this name");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ Response store_state(const ConsoleSetting& setting) {
   if (!said) return without("silent", said.error().front().what);
   Result<JsonBody> status = JsonBody::parse(*said);
   const std::string id = status ? status->text("store", kNameBytes) : "";
-  if (id.empty()) return without("silent", "what answers there is no store");
+  if (id.empty()) return without("silent", "the server at this address is not a store");
   return store_said(to, id, *status);
 }
 

@@ -31,7 +31,7 @@ Result<Seconds> span_of(const std::string& text) {
   const auto span = parse_quantity<Seconds>(text);
   if (span && *span >= kSimulatedMin && *span <= kSimulatedMax) return *span;
   return fail({.code = "simulate.usage",
-               .what = "not a span to simulate: " + text,
+               .what = "not a length of time: " + text,
                .fix = "\"span\": \"30 d\"; from 1 s to 10 y"});
 }
 

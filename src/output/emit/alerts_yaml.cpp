@@ -128,7 +128,7 @@ std::string case_yaml(const Siblings& siblings, std::size_t c) {
   const int fires_at = first.onset_minutes + first.for_minutes;
   const bool quiet = first.cases[c].expected.empty();
   std::string out = fmt::format("  - name: {} {}\n    interval: 1m\n", first.name,
-                                quiet ? "stays quiet" : "fires");
+                                quiet ? "does not fire" : "fires");
   out += series_yaml(siblings, c) + "    alert_rule_test:\n";
   if (fires_at > 0 && !quiet) out += moment_yaml(siblings, fires_at - 1, c, false);
   return out + moment_yaml(siblings, fires_at, c, true);

@@ -56,7 +56,7 @@ void add_checkpoint(YamlWriter& yaml, const review::TrainView& t, const std::str
   const machine::Tier& to = save.safe ? *save.safe : *save.first;
   yaml.begin("checkpoint")
       .text("checkpoint_folder", "/mnt/" + to.label + "/dlio/" + name + "-save");
-  yaml.comment("Every rank its own part, safe before it counts.");
+  yaml.comment("Every rank writes its own part; a save counts once it is durable.");
   yaml.text("type", "all_ranks").flag("fsync", true);
   yaml.number("steps_between_checkpoints", whole(save.interval / t.step.step)).end();
 }
@@ -67,7 +67,7 @@ std::string config_of(const review::TrainView& t, const std::string& name,
   YamlWriter yaml;
   const std::string run = fmt::format(
       "mpirun -np {} dlio_benchmark workload=dlio-{} --config-dir=.", t.accelerators, name);
-  yaml.comment("First the data, then empty page caches on all hosts, then the run:");
+  yaml.comment("First generate the data, then drop the page caches of all hosts, then run:");
   yaml.comment(run + " ++workload.workflow.generate_data=True ++workload.workflow.train=False");
   yaml.comment(run);
   add_model(yaml, t, name);
@@ -81,7 +81,7 @@ std::string config_of(const review::TrainView& t, const std::string& name,
   yaml.text("file_shuffle", shuffle).text("sample_shuffle", shuffle).end();
   yaml.begin("train").number("epochs", 1);
   yaml.number("total_training_steps", whole(steps_of(t)));
-  yaml.comment("The planned step without waiting for data, in seconds.");
+  yaml.comment("The planned step time in seconds, without waiting for data.");
   yaml.decimal("computation_time", t.step.step / seconds(1)).end();
   add_checkpoint(yaml, t, name);
   yaml.begin("metric").decimal("au", kMark).end();
@@ -110,7 +110,7 @@ Result<EmittedFiles> emit_dlio(const review::Review& review, const EmitSource& s
   return fail({.code = "emit.no-reads",
                .what = "no run of this design reads a data set from a tier",
                .why = "DLIO replays the reads and saves of training runs",
-               .fix = "give a `train` with a `dataset` and a tier that holds it"});
+               .fix = "add a `train` with a `dataset` and a tier that holds it"});
 }
 
 }  // namespace orrery::emit

@@ -24,11 +24,13 @@ using files::OpenFile;
 
 std::unexpected<Diagnostics> failed(const std::string& file, std::string_view doing, int error) {
   const bool link = error == ELOOP || error == ENOTDIR;
-  return fail({.code = link ? "emit.link" : "emit.file",
-               .place = {file, 0, 0},
-               .what = fmt::format("cannot {}: {}", doing, std::strerror(error)),
-               .why = link ? "a link or a file stands where a folder or a plain file belongs" : "",
-               .fix = link ? "remove it, or emit into another folder" : ""});
+  return fail(
+      {.code = link ? "emit.link" : "emit.file",
+       .place = {file, 0, 0},
+       .what = fmt::format("cannot {}: {}", doing, std::strerror(error)),
+       .why =
+           link ? "a link or another kind of file is where a folder or a plain file should be" : "",
+       .fix = link ? "remove it, or emit into another folder" : ""});
 }
 
 Result<std::vector<std::string>> steps_of(const std::string& path, const std::string& folder) {
@@ -40,9 +42,9 @@ Result<std::vector<std::string>> steps_of(const std::string& path, const std::st
     }
     return fail({.code = "emit.path",
                  .place = {folder, 0, 0},
-                 .what = fmt::format("`{}` is no path below the folder", path),
-                 .why = "an emitted file stays inside the folder that was named",
-                 .fix = "if it stands in the manifest, restore or remove the manifest"});
+                 .what = fmt::format("`{}` is not a path below the folder", path),
+                 .why = "emitted files must stay inside the folder that was named",
+                 .fix = "if the manifest lists it, restore or remove the manifest"});
   }
   return steps;
 }
@@ -87,8 +89,8 @@ Result<std::unique_ptr<EmitFolder>> EmitFolder::open(const std::string& path, bo
   if (fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     return fail({.code = "emit.busy",
                  .place = {path, 0, 0},
-                 .what = "another emit is at work in this folder",
-                 .fix = "run it again when that one has ended"});
+                 .what = "another emit is running in this folder",
+                 .fix = "run it again when the other has finished"});
   }
   return folder;
 }

@@ -93,13 +93,14 @@ bool is_reserved(std::string_view text, NameRule rule) {
 std::string_view alphabet_of(NameRule rule) {
   switch (rule) {
     case NameRule::slurm:
-      return "Slurm takes letters, digits, `_`, `.` and `-`, a letter or digit first, at most 63, "
-             "and reads `default`, `all`, `none` as words of its own";
+      return "Slurm accepts letters, digits, `_`, `.` and `-`, beginning with a letter or digit, "
+             "at most 63 characters; `default`, `all` and `none` have a special meaning";
     case NameRule::dns_label:
-      return "it becomes a host or object name: lower-case letters, digits and `-`, a letter or "
-             "digit first and last, at most 63";
+      return "it becomes a host or object name: lower-case letters, digits and `-`, beginning and "
+             "ending with a letter or digit, at most 63 characters";
     case NameRule::hcl:
-      return "Terraform takes letters, digits, `_` and `-`, a letter first, at most 63";
+      return "Terraform accepts letters, digits, `_` and `-`, beginning with a letter, at most 63 "
+             "characters";
   }
   return "";
 }
@@ -198,7 +199,7 @@ Result<std::string> checked_name(std::string_view text, NameRule rule, const Nam
                .what = fmt::format("{} {} cannot be written as a name there", thing.noun,
                                    comment_text(text, 40)),
                .why = std::string(alphabet_of(rule)),
-               .fix = fmt::format("call it `{}`, or another name of that alphabet",
+               .fix = fmt::format("call it `{}`, or use another name of these characters",
                                   nearest_name(text, rule))});
 }
 

@@ -227,8 +227,7 @@ Diagnostic tree_fault(std::string what, std::string_view why) {
 }
 
 void check_hosts(const Hosts& hosts, Diagnostics& faults) {
-  constexpr std::string_view kWhy =
-      "Slurm only warns, and then places gangs by a tree that is not there";
+  constexpr std::string_view kWhy = "Slurm would only warn, and then place gangs by a wrong tree";
   std::map<std::pair<HostFleetIndex, int>, std::string> seen;
   for (const TreeSwitch& s : hosts.tree) {
     for (const HostRange& r : s.hosts) {
@@ -258,7 +257,7 @@ void check_hosts(const Hosts& hosts, Diagnostics& faults) {
 }
 
 void check_switches(const Hosts& hosts, Diagnostics& faults) {
-  constexpr std::string_view kWhy = "a tree has one root, and every switch one place in it";
+  constexpr std::string_view kWhy = "a tree has one root, and every switch has one place in it";
   std::set<std::string> known;
   std::set<std::string> placed;
   for (const TreeSwitch& s : hosts.tree) {
@@ -267,7 +266,7 @@ void check_switches(const Hosts& hosts, Diagnostics& faults) {
     }
     if (s.switches.empty() == s.hosts.empty()) {
       faults.push_back(tree_fault(
-          fmt::format("switch `{}` has neither or both of hosts and switches", s.name), kWhy));
+          fmt::format("switch `{}` needs either hosts or switches below it", s.name), kWhy));
     }
     for (const std::string& child : s.switches) {
       if (!known.contains(child)) {
@@ -275,7 +274,7 @@ void check_switches(const Hosts& hosts, Diagnostics& faults) {
             fmt::format("switch `{}` joins `{}`, which is not below it", s.name, child), kWhy));
       }
       if (!placed.insert(child).second) {
-        faults.push_back(tree_fault(fmt::format("switch `{}` hangs twice", child), kWhy));
+        faults.push_back(tree_fault(fmt::format("switch `{}` is below two switches", child), kWhy));
       }
     }
   }

@@ -79,7 +79,7 @@ Diagnostics plan_tenants(KubePlan& plan) {
 std::unexpected<Diagnostics> not_kubernetes(const design::Design& design) {
   return fail({.code = "emit.scheduler",
                .place = design::place_of(design, "scheduler.kind"),
-               .what = "the design gives no fleet to Kubernetes",
+               .what = "the design assigns no fleet to Kubernetes",
                .why = "scheduler.kind is slurm, or no fleet has `partition: kubernetes`",
                .fix = "set scheduler.kind to kubernetes or both, or emit slurm"});
 }

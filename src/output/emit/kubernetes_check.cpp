@@ -100,8 +100,8 @@ class ObjectCheck {
     faults_.push_back({.code = "emit.schema",
                        .place = {file_, at.mark.line, at.mark.column},
                        .what = fmt::format("{} {}: {}", seen_.kind, path, what),
-                       .why = "the published schema says so",
-                       .fix = "report it: the file should not have come out this way"});
+                       .why = "the published schema requires it",
+                       .fix = "please report it: the program wrote a wrong file"});
   }
 
   void metadata(const YamlNode& object) {
@@ -109,18 +109,19 @@ class ObjectCheck {
     const YamlNode& at = meta ? *meta : object;
     const std::string name = text_of(field(at, "name"));
     for (const std::string_view part : split(name, '.')) {
-      if (!is_name(part, NameRule::dns_label)) complain(at, "metadata.name", "no RFC 1123 name");
+      if (!is_name(part, NameRule::dns_label))
+        complain(at, "metadata.name", "is not an RFC 1123 name");
     }
     const YamlNode* space = field(at, "namespace");
     if (space && !is_name(space->text, NameRule::dns_label)) {
-      complain(*space, "metadata.namespace", "no RFC 1123 label");
+      complain(*space, "metadata.namespace", "is not an RFC 1123 label");
     }
     for (const std::string_view list : {"labels", "annotations"}) {
       const YamlNode* map = field(at, list);
       for (std::size_t i = 0; map && i < map->keys.size(); ++i) {
-        if (!is_qualified(map->keys[i].text)) complain(*map, "metadata", "no label key");
+        if (!is_qualified(map->keys[i].text)) complain(*map, "metadata", "is not a label key");
         if (map->items[i].kind != YamlNode::Kind::scalar || is_number(map->items[i])) {
-          complain(map->items[i], "metadata", "the value is no text");
+          complain(map->items[i], "metadata", "the value is not a text");
         }
       }
     }
@@ -151,7 +152,7 @@ class ObjectCheck {
       if (open) {
         seen_.unchecked.push_back(path);
       } else {
-        complain(node, path, "no such field");
+        complain(node, path, "does not exist in the schema");
       }
       return;
     }
@@ -173,7 +174,7 @@ class ObjectCheck {
     } else if (fact.type == "map") {
       if (!map) return complain(node, path, "must be a map");
       for (std::size_t i = 0; i < node.items.size(); ++i) {
-        if (!is_qualified(node.keys[i].text)) complain(node, path, "has a key that is no name");
+        if (!is_qualified(node.keys[i].text)) complain(node, path, "has a key that is not a name");
         value(node.items[i], path + "{}", path);
       }
     } else {
@@ -187,11 +188,11 @@ class ObjectCheck {
     }
     const bool whole = !node.quoted && parse_integer(node.text).has_value();
     if (fact.type == "string" && (is_number(node) || is_word(node))) {
-      complain(node, path, "must be a text, and would be read as something else");
+      complain(node, path, "must be a text, but would be read as something else");
     }
     if (fact.type == "integer" && !whole) complain(node, path, "must be a whole number");
     if (fact.type == "boolean" && !is_word(node)) complain(node, path, "must be true or false");
-    if (fact.type == "quantity" && !is_quantity(node)) complain(node, path, "is no quantity");
+    if (fact.type == "quantity" && !is_quantity(node)) complain(node, path, "is not a quantity");
     const bool chosen =
         fact.choices.empty() || std::ranges::find(fact.choices, node.text) != fact.choices.end();
     if (!chosen) complain(node, path, fmt::format("`{}` is not one of the choices", node.text));
@@ -239,11 +240,11 @@ KubernetesCheck check_kubernetes(std::string_view yaml, const std::string& file)
     if (seen.known) {
       ObjectCheck(facts->second, file, seen, check.faults).run(*tree);
     } else {
-      check.faults.push_back(
-          {.code = "emit.schema",
-           .place = {file, tree->mark.line, tree->mark.column},
-           .what = fmt::format("no facts about `{}` of `{}`", seen.kind, seen.api_version),
-           .why = "an object of an unknown kind cannot be checked"});
+      check.faults.push_back({.code = "emit.schema",
+                              .place = {file, tree->mark.line, tree->mark.column},
+                              .what = fmt::format("there are no facts about `{}` of `{}`",
+                                                  seen.kind, seen.api_version),
+                              .why = "an object of an unknown kind cannot be checked"});
     }
     check.objects.push_back(std::move(seen));
   }
@@ -278,7 +279,7 @@ std::string kubernetes_check_text(const EmittedFiles& files) {
   }
   out += fmt::format(
       "not checked: {} (no schema); CEL expressions, string patterns and lengths, references\n"
-      "between objects, what the controllers' webhooks refuse. `kubectl apply --dry-run=server`\n"
+      "between objects, rules of the controllers' webhooks. `kubectl apply --dry-run=server`\n"
       "on your cluster checks those.\n",
       plain);
   return out;

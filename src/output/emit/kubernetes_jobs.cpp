@@ -90,7 +90,7 @@ void add_container(YamlWriter& yaml, const KubePlan& plan, const review::TrainVi
                    const std::string& name) {
   const auto hosts = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
   yaml.begin("containers").item().text("name", "train");
-  yaml.comment("Your image and its command; what was planned is in the environment.");
+  yaml.comment("Put your image and its command here; the plan is in the environment.");
   yaml.text("image", "example.invalid/train:1").texts("command", {"train"});
   add_environment(yaml, train, name);
   yaml.begin("resources").begin("limits");
@@ -146,7 +146,7 @@ void add_pod(YamlWriter& yaml, const KubePlan& plan, const review::TrainView& tr
     yaml.begin("metadata").begin("annotations").text(annotation, level).end().end();
   }
   yaml.begin("spec").text("restartPolicy", "Never");
-  yaml.comment("Time to save when the pod must go.");
+  yaml.comment("Time to save a checkpoint when the pod must stop.");
   yaml.number("terminationGracePeriodSeconds",
               std::llround(std::ceil(time_to_save(train) / seconds(1))));
   yaml.begin("nodeSelector").text(kFleetLabel, train.fleet->fleet->name).end();
@@ -172,7 +172,7 @@ std::string job_yaml(const KubePlan& plan, const review::TrainView& train,
   yaml.begin("replicatedJobs").item().text("name", "workers").number("replicas", 1);
   yaml.begin("template").begin("spec").number("parallelism", train.hosts);
   yaml.number("completions", train.hosts).text("completionMode", "Indexed");
-  yaml.comment("One lost rank stops them all: the set restarts whole, from the checkpoint.");
+  yaml.comment("One lost rank stops them all: the whole set restarts from the checkpoint.");
   yaml.number("backoffLimit", 0);
   add_pod(yaml, plan, train, name);
   yaml.end().end().end_item().end().end();

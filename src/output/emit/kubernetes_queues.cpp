@@ -154,8 +154,9 @@ std::string queues_yaml(const KubePlan& plan) {
 std::string label_script(const KubePlan& plan) {
   std::string out = "#!/bin/bash\n" + stamp(plan.source, "#");
   out +=
-      "# Tells Kubernetes where each node stands. For the operator to read and run.\n"
-      "set -eu\n\n";
+      "# Labels each node with its place in the network, for Kubernetes. Read it, then run it.\n"
+      "set -eu\n"
+      "\n";
   for (const TreeSwitch& leaf : plan.hosts.tree) {
     const Above place = above(plan.hosts, leaf.name);
     for (const HostRange& r : leaf.hosts) {

@@ -56,7 +56,7 @@ void add_resources(YamlWriter& yaml, const KubePlan& plan, const review::ServeVi
   yaml.begin("resources").begin("limits");
   if (fleet.resources.empty()) {
     const int cores = host_shape(*at).cores();
-    yaml.comment("A replica has the host: all its cores but those of the system.");
+    yaml.comment("A replica has the whole host: all its cores except those for the system.");
     yaml.text("cpu", std::to_string(std::max(1, cores - kSystemCores)));
   } else {
     yaml.number(
@@ -158,15 +158,15 @@ void add_deployment(YamlWriter& yaml, const KubePlan& plan, const review::ServeV
   yaml.begin("spec").number("replicas", replicas_of(s));
   yaml.begin("selector").begin("matchLabels").text(kAppLabel, head.name).end().end();
   yaml.begin("strategy").text("type", "RollingUpdate").begin("rollingUpdate");
-  yaml.comment("No second set of accelerators waits for a rollout.");
+  yaml.comment("No second set of accelerators is available for a rolling update.");
   yaml.number("maxSurge", 0).number("maxUnavailable", 1).end().end();
   yaml.begin("template").begin("metadata").begin("labels").text(kAppLabel, head.name);
   yaml.end().end().begin("spec");
   yaml.begin("nodeSelector").text(kFleetLabel, s.fleet->fleet->name).end();
   yaml.begin("containers").item().text("name", "serve");
-  yaml.comment("Your image; the arguments are those of the plan.");
+  yaml.comment("Put your image here; the arguments come from the plan.");
   if (s.serve->precision == catalog::Precision::int4) {
-    yaml.comment("Its weights must be a checkpoint in 4 bits (AWQ, GPTQ or alike).");
+    yaml.comment("The weights must be a 4-bit checkpoint (AWQ, GPTQ or similar).");
   }
   yaml.text("image", fmt::format("example.invalid/{}:1",
                                  nearest_name(s.serve->engine, NameRule::dns_label)));
@@ -186,13 +186,13 @@ void add_scaler(YamlWriter& yaml, const KubePlan& plan, const review::ServeView&
   yaml.text("kind", "Deployment").text("name", head.name).end();
   yaml.number("minReplicas", least_replicas(s)).number("maxReplicas", replicas_of(s));
   const auto& scale = s.serve->autoscale;
-  if (scale) yaml.comment("Of the design's requests in flight, those that run.");
+  if (scale) yaml.comment("The part of the design's requests in flight that this replica runs.");
   yaml.begin("metrics").item().text("type", "Pods").begin("pods");
   yaml.begin("metric").text("name", scale ? kRunning : kWaiting).end();
   yaml.begin("target").text("type", "AverageValue");
   const int target = scale ? std::max(1, static_cast<int>(scale->target)) : kWaitingTarget;
   yaml.text("averageValue", std::to_string(target)).end().end().end_item().end();
-  yaml.begin("behavior").begin("scaleDown").comment("Requests that run are let finish.");
+  yaml.begin("behavior").begin("scaleDown").comment("Running requests may finish first.");
   const double hold = scale ? std::min(3600.0, scale->hold.base()) : 300;
   yaml.number("stabilizationWindowSeconds", static_cast<int>(hold)).end().end().end();
 }
@@ -250,7 +250,7 @@ void add_bucket(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tie
   constexpr std::string_view kApi = "objectstorage.k8s.io/v1alpha1";
   const auto profile = profile_annotations(tier, plan.review.catalog());
   open_object(yaml, plan, {kApi, "BucketClass", name, {}, profile});
-  yaml.comment("The driver of your store; data of a run outlives the claim.");
+  yaml.comment("Use the driver of your storage; data of a run outlives the claim.");
   yaml.text("driverName", kBucketDriver).text("deletionPolicy", "Retain");
   open_object(yaml, plan, {kApi, "BucketAccessClass", name});
   yaml.text("driverName", kBucketDriver).text("authenticationType", "KEY");

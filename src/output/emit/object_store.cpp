@@ -48,7 +48,7 @@ void add_volume(YamlWriter& yaml, const KubePlan& plan, const BucketTier& of,
   const auto profile = profile_annotations(*of.tier, plan.review.catalog());
   open_object(yaml, plan, {"v1", "PersistentVolume", name, {}, profile});
   yaml.begin("spec").texts("accessModes", {"ReadWriteMany"});
-  yaml.comment("A bucket has no size; Kubernetes wants one.");
+  yaml.comment("A bucket has no size, but Kubernetes requires one.");
   yaml.begin("capacity").text("storage", "1Ti").end();
   yaml.text("storageClassName", "").text("persistentVolumeReclaimPolicy", "Retain");
   yaml.texts("mountOptions", {"endpoint-url " + plan.object_store, "force-path-style",
@@ -80,7 +80,7 @@ Diagnostics check_object_store(const std::string& url) {
   if (is_address) return {};
   return {{.code = "emit.object-store",
            .what = "the address of the object store is " + comment_text(url, 40),
-           .why = "files for mounts want http:// or https://, a host and a port",
+           .why = "files for mounts need http:// or https://, a host and a port",
            .fix = "write --object-store http://store-1:8118"}};
 }
 

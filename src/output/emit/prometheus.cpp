@@ -23,8 +23,8 @@ constexpr const char* kHeader =
     "# and: promtool test rules tests/*.yml\n";
 
 constexpr const char* kPodHeader =
-    "# In place of prometheus.yml where exporters are pods: it finds them through the Kubernetes\n"
-    "# API. Some distributions build Prometheus without that discovery.\n";
+    "# Use this instead of prometheus.yml if the exporters are pods: it finds them through the\n"
+    "# Kubernetes API. Some distributions build Prometheus without that discovery.\n";
 
 // Hosts of a fleet below the same leaf are one entry, so that every series has the label `leaf`.
 std::string targets_yaml(const Hosts& hosts, const HostFleet& fleet, int port) {
@@ -146,8 +146,11 @@ std::string as_markdown(std::string_view text) {
 }
 
 std::string runbook_md(const WatchRules& rules, const EmitSource& source) {
-  std::string out = "# Runbook\n\nOf the design with digest " + source.digest +
-                    ". `<label>` stands for the label of the alert that fired.\n";
+  std::string out =
+      "# Runbook\n"
+      "\n"
+      "For the design with digest " +
+      source.digest + ". Replace `<label>` with the label of the alert that fired.\n";
   std::string last;
   for (const Alert& a : rules.alerts) {
     if (a.name == last) continue;  // one entry for all workloads and tiers

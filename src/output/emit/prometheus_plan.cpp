@@ -60,9 +60,9 @@ class Values {
 void add_fleet(Values& values, const machine::Fleet& f) {
   const MetricLabels labels = {{"fleet", f.fleet->name}};
   const std::string reference = "the design";
-  values.add("nodes", "Hosts of a fleet in service.", labels,
+  values.add("nodes", "Hosts of a fleet that are in service.", labels,
              exact(f.hosts, Basis::derived, reference));
-  values.add("gpus", "Accelerators of a fleet in service.", labels,
+  values.add("gpus", "Accelerators of a fleet that are in service.", labels,
              exact(f.accelerators, Basis::derived, reference));
   if (has_dcgm(f)) {
     values.figure("gpu_power_limit_watts", "Power limit of one GPU.", labels, FigureId::power_limit,
@@ -79,7 +79,7 @@ void add_time_shares(Values& values, const review::TrainView& t) {
                                                   {"lost", s.lost_work},
                                                   {"restart", s.restarting}};
   for (const auto& [kind, share] : kinds) {
-    values.add("time_share_ratio", "Share of a workload's wall time, by kind.",
+    values.add("time_share_ratio", "Share of a workload's wall time by cause.",
                {{"kind", kind}, {"workload", t.label}},
                within(share, 0.3, 0.4, Basis::derived, "docs/models/failure.md"));
   }
@@ -96,25 +96,26 @@ Estimate with_rate_range(double rate, const jobs::FailurePlan& f) {
 
 void add_train(Values& values, const review::TrainView& t) {
   const MetricLabels labels = {{"workload", t.label}};
-  values.figure("goodput_ratio", "Share of wall time that becomes training.", labels,
+  values.figure("goodput_ratio", "Share of wall time that is productive training.", labels,
                 FigureId::goodput, t.label);
   values.figure("step_time_seconds", "Time of one training step.", labels, FigureId::step_time,
                 t.label);
-  values.figure("useful_units_per_second", "Tokens or samples a second, at goodput.", labels,
+  values.figure("useful_units_per_second",
+                "Tokens or samples per second, including lost time (goodput).", labels,
                 t.model ? FigureId::useful_rate : FigureId::useful_samples, t.label);
   values.figure("mfu_ratio", "Model FLOP utilisation of a step.", labels, FigureId::mfu, t.label);
-  values.figure("checkpoint_interval_seconds", "Time between two saves.", labels,
+  values.figure("checkpoint_interval_seconds", "Time between two checkpoints.", labels,
                 FigureId::interval, t.label + " checkpoint");
-  values.figure("restart_seconds", "From a failure to useful work again.", labels,
-                FigureId::restart, t.label);
-  values.figure("gpu_power_watts", "Mean draw of one GPU in a step.", labels, FigureId::draw,
-                t.fleet->fleet->name, 1, t.label);
+  values.figure("restart_seconds", "Time from a failure to useful work.", labels, FigureId::restart,
+                t.label);
+  values.figure("gpu_power_watts", "Mean power draw of one GPU during a step.", labels,
+                FigureId::draw, t.fleet->fleet->name, 1, t.label);
   add_time_shares(values, t);
   const double per_day = t.failure.mtbf > Seconds(0) ? kSecondsPerDay / t.failure.mtbf.base() : 0;
-  values.add("failures_per_day", "Failures that interrupt a workload, in a day.", labels,
+  values.add("failures_per_day", "Failures per day that interrupt a workload.", labels,
              with_rate_range(per_day, t.failure));
   values.add(
-      "matrix_share_ratio", "Share of a step in matrix work.", labels,
+      "matrix_share_ratio", "Share of a step spent in matrix products.", labels,
       within(t.step.matrix_share, t.step.error, t.step.error, t.step.basis, t.step.reference));
 }
 
@@ -129,7 +130,7 @@ void add_caches(Values& values, const review::Review& review) {
       if (t.feed.tier->label != cache.tier->caches) continue;
       least = least > 0 ? std::min(least, t.feed.hit_rate) : t.feed.hit_rate;
     }
-    values.add("cache_hit_ratio", "Share of reads that a caching tier answers.",
+    values.add("cache_hit_ratio", "Share of reads answered by a caching tier.",
                {{"tier", cache.label}},
                {.value = least,
                 .low = least * (1 - kHitSpread),
@@ -142,11 +143,10 @@ void add_caches(Values& values, const review::Review& review) {
 void add_tier(Values& values, const machine::Tier& v) {
   const MetricLabels labels = {{"tier", v.label}};
   const std::string section = v.label + " tier";
-  values.figure("tier_read_bytes_per_second",
-                "Read rate of a tier (of one node where it is local).", labels, FigureId::read,
-                section);
+  values.figure("tier_read_bytes_per_second", "Read rate of a tier (per node if it is node-local).",
+                labels, FigureId::read, section);
   values.figure("tier_write_bytes_per_second",
-                "Write rate of a tier (of one node where it is local).", labels, FigureId::write,
+                "Write rate of a tier (per node if it is node-local).", labels, FigureId::write,
                 section);
   values.figure("tier_capacity_bytes", "Usable capacity of a tier.", labels, FigureId::capacity,
                 section);
@@ -178,7 +178,7 @@ void add_queue(Values& values, const review::Review& review) {
     load = std::max(load, j.queue.load);
   }
   if (!longest) return;
-  values.add("queue_wait_p90_seconds", "Wait that one job in ten exceeds, of the longest queue.",
+  values.add("queue_wait_p90_seconds", "Wait that one job in ten exceeds, in the longest queue.",
              {}, *longest);
   values.add("queue_jobs", "Jobs that wait, on average.", {},
              within(queued, 0.5, 1.0, Basis::assumed, "docs/models/cluster.md"));
@@ -204,14 +204,14 @@ void add_spares(Values& values, const review::Review& review) {
   values.add("node_failures_per_month", "Failures of one node in 30 days.", {}, monthly);
   values.add("nodes_in_repair", "Nodes of training runs in repair, on average.", {},
              within(in_repair, 0.5, 1.0, Basis::assumed, "docs/models/failure.md"));
-  values.add("spare_nodes", "Nodes that must stand by so that runs are rarely short.", {},
+  values.add("spare_nodes", "Spare nodes needed so that runs are rarely short of nodes.", {},
              exact(needed, Basis::derived, "docs/models/failure.md"));
 }
 
 void add_site(Values& values, const review::SiteView& s) {
   if (!s.has_machines()) return;
   const MetricLabels labels = {{"site", s.site->name}};
-  values.figure("site_it_watts", "Mean draw of a site's machines.", labels, FigureId::it_mean,
+  values.figure("site_it_watts", "Mean power draw of a site's machines.", labels, FigureId::it_mean,
                 s.site->name);
   values.figure("site_pue_factor", "Power usage effectiveness.", labels, FigureId::pue,
                 s.site->name);

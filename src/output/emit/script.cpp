@@ -81,7 +81,7 @@ Script& Script::stamp(const EmitSource& source) {
 
 Script& Script::put(std::string_view place, Value value) {
   const bool is_new = values_.emplace(place, std::move(value)).second;
-  if (!is_new) faults_.push_back(fault("'" + std::string(place) + "' is filled twice"));
+  if (!is_new) faults_.push_back(fault("'" + std::string(place) + "' is filled in twice"));
   return *this;
 }
 
@@ -89,8 +89,8 @@ Diagnostic Script::fault(std::string what) const {
   return {.code = "emit.script",
           .place = {.file = name_},
           .what = std::move(what),
-          .why = "the script and the code that fills it do not agree",
-          .fix = "this is a fault of the program: please report it"};
+          .why = "the script and the code that fills it do not match",
+          .fix = "this is a fault of Orrery: please report it"};
 }
 
 Result<std::string> Script::text() const {
@@ -99,7 +99,7 @@ Result<std::string> Script::text() const {
   const auto value_at = [&](std::string_view name, bool whole_lines) -> std::string_view {
     const auto at = values_.find(name);
     if (at == values_.end() || at->second.whole_lines != whole_lines) {
-      faults.push_back(fault("nothing fits the place '" + std::string(name) + "'"));
+      faults.push_back(fault("no value for the place '" + std::string(name) + "'"));
       return {};
     }
     used.insert(at->first);

@@ -105,7 +105,7 @@ class PartitionPlanner {
 std::unexpected<Diagnostics> not_slurm(const design::Design& design) {
   return fail({.code = "emit.scheduler",
                .place = design::place_of(design, "scheduler.kind"),
-               .what = "the design gives no fleet to Slurm",
+               .what = "the design assigns no fleet to Slurm",
                .why = "scheduler.kind is kubernetes, or no fleet has `partition: slurm`",
                .fix = "set scheduler.kind to slurm or both, or emit kubernetes"});
 }
@@ -150,7 +150,7 @@ Diagnostics check_options(const SlurmOptions& o) {
     faults.push_back({.code = "emit.option",
                       .what = fmt::format("{} {} cannot be written into slurm.conf", option,
                                           comment_text(value, 40)),
-                      .why = "there a blank or a sign ends the value",
+                      .why = "a blank or a special character there would end the value",
                       .fix = "use letters, digits, `/`, `.`, `_` and `-`"});
   };
   check("the controller's name", o.controller);

@@ -96,7 +96,7 @@ std::string priority_lines(const SlurmPlan& plan) {
 
 std::string accounting_lines(const SlurmPlan& plan) {
   if (plan.options.trial) {
-    return "# A trial has no slurmdbd: tenants' quotas are not held.\n" +
+    return "# A trial has no slurmdbd: quotas of tenants are not enforced.\n" +
            key("AccountingStorageType", "accounting_storage/none") +
            key("JobAcctGatherType", "jobacct_gather/none");
   }
@@ -104,7 +104,7 @@ std::string accounting_lines(const SlurmPlan& plan) {
     return key("AccountingStorageType", "accounting_storage/none") +
            key("JobAcctGatherType", "jobacct_gather/cgroup");
   }
-  return "# Tenants and their quotas live in slurmdbd; accounting.sh puts them there.\n" +
+  return "# Tenants and their quotas are in slurmdbd; accounting.sh writes them there.\n" +
          key("AccountingStorageType", "accounting_storage/slurmdbd") +
          key("AccountingStorageHost", plan.options.controller) +
          key("AccountingStorageEnforce", "associations,limits,qos") +
@@ -122,9 +122,9 @@ long long memory_mib(const HostShape& shape) {
 }
 
 constexpr std::string_view kTimeoutNote =
-    R"(# A node that gives no answer for SlurmdTimeout is down and its jobs move; every node is asked
-# three times in it. A node that hangs as long loses its jobs too, and with a short MessageTimeout
-# a busy slurmctld refuses commands sooner: raise them where that happens
+    R"(# A node that does not answer for SlurmdTimeout is set down and its jobs move; slurmctld asks every
+# node three times in that time. A node that only hangs that long also loses its jobs, and with a
+# short MessageTimeout a busy slurmctld refuses commands sooner. If that happens, raise both
 # (scheduler: { recovery: { detect: 60 s } }).
 )";
 
@@ -263,12 +263,16 @@ std::string nodes_conf(const SlurmPlan& plan) {
   int port = plan.options.trial ? plan.options.trial->controller_port + 1 : 0;
   for (const HostFleet& fleet : plan.hosts.fleets) {
     if (plan.fleets[fleet.index].shape.assumed) {
-      out += "# Cores assumed at 16 an accelerator: correct them with what `slurmd -C` prints.\n";
+      out +=
+          "# Cores are an assumption, 16 per accelerator: correct them with the output of `slurmd "
+          "-C`.\n";
     }
     out += node_line(plan, {fleet.index, 1, fleet.in_service}, port, false);
     port += fleet.in_service;
     if (fleet.spares == 0) continue;
-    out += "# Spares stand by drained; `scontrol update nodename=... state=resume` calls one up.\n";
+    out +=
+        "# Spares are drained; `scontrol update nodename=... state=resume` puts one into "
+        "service.\n";
     out += node_line(plan, {fleet.index, fleet.in_service + 1, fleet.spares}, port, true);
     port += fleet.spares;
   }
@@ -291,7 +295,7 @@ std::string site_conf(const SlurmPlan& plan) {
            key("TaskPlugin", "task/cgroup,task/affinity") + key("MpiDefault", "none");
   }
   const SlurmTrial& t = *o.trial;
-  out += "# A trial on one machine: every daemon here, nodes told apart by their ports.\n";
+  out += "# A trial on one machine: every daemon runs here, and nodes differ in their ports.\n";
   out += key("SlurmctldHost", t.host + "(127.0.0.1)") +
          key("SlurmctldPort", std::to_string(t.controller_port)) + key("SlurmUser", t.user) +
          key("SlurmdUser", t.user) + key("AuthType", "auth/munge");

@@ -75,19 +75,19 @@ Result<RentedPart> part_of(const review::Review& review, const machine::Fleet& v
   }
   const std::string provider(seller_of(view.fleet->rent->provider));
   if (find_provider(provider) == nullptr) {
-    return fail(
-        {.code = "emit.provider",
-         .place = place(".rent.provider"),
-         .what = fmt::format("no Terraform is written for provider {}", comment_text(provider, 40)),
-         .why = "machines are known how to be asked for at aws, gcp, azure and coreweave",
-         .fix = "rent there, or describe the fleet to that provider's own tools"});
+    return fail({.code = "emit.provider",
+                 .place = place(".rent.provider"),
+                 .what = fmt::format("Terraform cannot be emitted for provider {}",
+                                     comment_text(provider, 40)),
+                 .why = "it can be emitted for aws, gcp, azure and coreweave only",
+                 .fix = "rent from one of these, or use that provider's own tools"});
   }
   const InstanceChoice choice = instance_for(provider, view);
   if (!choice.type) {
     return fail({.code = "emit.instance",
                  .place = place(".node"),
-                 .what = fmt::format("{} has no instance with {} x {} in our table", provider,
-                                     view.accelerators_per_host,
+                 .what = fmt::format("the table of instances has no {} instance with {} x {}",
+                                     provider, view.accelerators_per_host,
                                      view.accelerator() ? view.accelerator()->id : "none"),
                  .why = "it has " + choice.offered,
                  .fix = "choose a node with those accelerators, or another provider"});
@@ -149,27 +149,28 @@ std::vector<Variable> variables_for(const std::string& provider,
                                     const std::vector<RentedPart>& parts) {
   const auto region = region_of(parts, provider);
   if (provider == "aws") {
-    return {{"aws_region", "Where the instances run", region},
-            {"aws_ami", "Image with the accelerator's driver"},
+    return {{"aws_region", "Region of the instances", region},
+            {"aws_ami", "Image with the driver of the accelerator"},
             {"aws_subnet", "Subnet of one availability zone"},
-            {"aws_security_group", "Lets the instances reach each other, EFA included"},
+            {"aws_security_group",
+             "Security group that lets the instances reach each other, EFA included"},
             {"aws_key_name", "Key pair for ssh"}};
   }
   if (provider == "gcp") {
-    return {{"gcp_project", "Project that pays"},
-            {"gcp_region", "Where the instances run", region},
-            {"gcp_zone", "One zone, so that they can stand together"},
-            {"gcp_image", "Image with the accelerator's driver"},
+    return {{"gcp_project", "Project that is billed"},
+            {"gcp_region", "Region of the instances", region},
+            {"gcp_zone", "Zone of all instances, so that they can be placed close together"},
+            {"gcp_image", "Image with the driver of the accelerator"},
             {"gcp_subnetwork", "Subnetwork of the region"}};
   }
   if (provider == "coreweave") {
     return {{"coreweave_kubeconfig", "Path of the cluster's kubeconfig"}};
   }
-  return {{"azure_subscription", "Subscription that pays"},
-          {"azure_location", "Where the instances run", region},
+  return {{"azure_subscription", "Subscription that is billed"},
+          {"azure_location", "Region of the instances", region},
           {"azure_resource_group", "Resource group"},
           {"azure_subnet_id", "Subnet of the instances"},
-          {"azure_image_id", "Image with the accelerator's driver"},
+          {"azure_image_id", "Image with the driver of the accelerator"},
           {"azure_admin_key", "Public ssh key of the administrator"}};
 }
 
@@ -201,7 +202,7 @@ std::unexpected<Diagnostics> nothing_rented(const design::Design& design) {
   return fail({.code = "emit.nothing-rented",
                .place = design::place_of(design, "fleet"),
                .what = "no fleet of this design is rented",
-               .why = "Terraform is written for rented machines; owned ones are racked by hand",
+               .why = "Terraform is written for rented machines only",
                .fix = "add `rent: { provider: aws }` to a fleet"});
 }
 

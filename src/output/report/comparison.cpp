@@ -96,7 +96,7 @@ std::vector<SummaryRow> Comparison::summary() const {
 Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
                                    const machine::Models& models) {
   if (designs.size() < 2 || designs.size() > kMostCompared) {
-    return fail({.code = "compare.count", .what = "a comparison is of 2 to 8 designs"});
+    return fail({.code = "compare.count", .what = "2 to 8 designs can be compared"});
   }
   Comparison c;
   for (NamedDesign& d : designs) {

@@ -90,7 +90,7 @@ Table tornado_table(const cost::Tornado& tornado) {
 void add_details(Document& doc, const Comparison& c) {
   for (const ComparedDesign& d : c.designs) {
     if (d.stages.cost.tornado.bars.empty()) continue;
-    doc.heading(2, "What matters in " + d.name);
+    doc.heading(2, "Sensitivity of " + d.name);
     doc.drawing(tornado_svg(d.stages.cost.tornado, figures::Unit::usd_per_hour));
     doc.table(tornado_table(d.stages.cost.tornado));
   }
@@ -118,7 +118,7 @@ Document document_of(const Comparison& c, ComparisonView view) {
   doc.table(summary_table(c));
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
     const compare::DesignDiff& d = c.differences[i];
-    doc.heading(2, fmt::format("{} against {}", c.designs[i + 1].name, c.designs[0].name));
+    doc.heading(2, fmt::format("{} compared with {}", c.designs[i + 1].name, c.designs[0].name));
     doc.paragraph(d.verdict);
     if (!d.effects.empty()) doc.table(attribution_table(d));
   }

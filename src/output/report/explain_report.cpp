@@ -24,7 +24,7 @@ void add_in_full(Document& d, const PlacedFigure& p) {
   for (const figures::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
   if (!t.rows.empty()) d.table(std::move(t));
   if (!f.estimate.reference.empty()) d.paragraph("Reference: " + f.estimate.reference);
-  if (!p.section->limit.empty()) d.paragraph("What binds here: " + p.section->limit);
+  if (!p.section->limit.empty()) d.paragraph("Bottleneck: " + p.section->limit);
 }
 
 std::vector<design_text::ProfileField> fields_of(const catalog::StorageProfile& profile,
@@ -50,8 +50,9 @@ Document document_of(std::span<const GlossaryEntry> entries) {
   Document d;
   d.heading(1, "Glossary");
   d.paragraph(
-      "The short words of the design file, the reports, the JSON and the code, which mean "
-      "the same in all of them.");
+      "The terms that the design file, the reports, the JSON and the console share. Each has the "
+      "same meaning everywhere. A command such as `orrery explain talk` also finds a term by a "
+      "word that we avoid.");
   std::vector<std::string> items;
   for (const GlossaryEntry& e : entries) {
     items.push_back(e.stands_for.empty()
@@ -109,8 +110,8 @@ Document document_of(const catalog::StorageProfile& profile, const catalog::Cata
   }
   d.table({.header = {"field", "value"}, .rows = std::move(rows), .flush_right = {}});
   d.paragraph(
-      fmt::format("In a design: storage: [{{ profile: {} }}]. What the entry writes itself "
-                  "stands above it. Source: {}",
+      fmt::format("Use it in a design with storage: [{{ profile: {} }}]. Fields that the entry "
+                  "itself sets override the profile. Source: {}",
                   profile.id, profile.provenance.reference));
   return d;
 }

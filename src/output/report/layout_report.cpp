@@ -25,9 +25,10 @@ void write_found(JsonWriter& w, const search::FoundLayouts& o) {
 std::string text_of(const search::FoundLayouts& o) {
   const training::SearchCounts& c = o.found.counts;
   std::string out = fmt::format(
-      "{} GPUs: {} candidates; {} do not divide, {} do not fit, {} bounded away, {} evaluated{}\n",
+      "{} GPUs: {} candidates; {} do not divide evenly, {} do not fit in memory, {} cannot be "
+      "faster than the best, {} evaluated{}\n",
       o.gpus, c.candidates, c.refused, c.too_large, c.bounded, c.evaluated,
-      o.whole ? "" : " (interrupted: the best so far)");
+      o.whole ? "" : " (interrupted: the best found so far)");
   if (o.described.empty()) return out + "nothing fits\n";
   out += fmt::format("{:>4} {:<64} {:>9} {:>12} {:>6} {:>9}\n", "", "layout", "step",
                      "tokens/s/GPU", "MFU", "memory");

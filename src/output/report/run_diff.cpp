@@ -83,7 +83,7 @@ void add_causes(Document& d, const run::Waterfall& before, const run::Waterfall&
   const double is = share_in(after, cluster::Cause::productive);
   d.heading(2, fmt::format("Goodput of {}: {} -> {}", before.job,
                            show(was, figures::Unit::ratio, 4), show(is, figures::Unit::ratio, 4)));
-  Table t{.header = {"cause", "before", "after", "gives goodput"},
+  Table t{.header = {"cause", "before", "after", "change of goodput"},
           .flush_right = {false, true, true, true}};
   for (const CauseChange& c : causes_of(before, after)) {
     t.rows.push_back({std::string(word_of(c.cause)), show(c.before, figures::Unit::ratio),
@@ -103,7 +103,7 @@ Document document_of(const run::Run& before, const run::Run& after) {
   for (const run::Waterfall& w : before.waterfalls) {
     if (const run::Waterfall* other = waterfall_of(after, w.job)) add_causes(d, w, *other);
   }
-  d.heading(2, "Figures that moved");
+  d.heading(2, "Figures that changed");
   Table t{.header = {"layer", "of", "figure", "before", "after", ""},
           .flush_right = {false, false, false, true, true, false}};
   for (const ChangedFigure& c : changes_of(before, after)) {

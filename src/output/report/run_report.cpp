@@ -29,12 +29,12 @@ void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review)
   if (review == nullptr) {
     for (const figures::GoalOutcome& g : run.goals) add(g, "");
     for (const std::string& text : run.goals_left_to_plan) {
-      t.rows.push_back({text, "`orrery plan` says", "", ""});
+      t.rows.push_back({text, "`orrery plan` answers this", "", ""});
     }
   } else {
     for (const JudgedGoal& j : goals_of(run, *review)) {
       if (j.outcome->known) {
-        add(*j.outcome, j.by_run ? "" : ", says the review");
+        add(*j.outcome, j.by_run ? "" : ", by the review");
       } else {
         t.rows.push_back({j.outcome->text, "not known", "", ""});
       }
@@ -48,7 +48,7 @@ void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review)
 void add_differences(Document& d, const run::Run& run, const verdict::Verdict& review) {
   const std::vector<Difference> all = differences(review, run);
   if (all.empty()) return;
-  d.heading(2, "Where run and review differ");
+  d.heading(2, "Where the run and the review differ");
   Table t{.header = {"figure", "of", "review", "run", "because"},
           .flush_right = {false, false, true, true, false}};
   for (const Difference& f : all) {
@@ -61,8 +61,7 @@ void add_differences(Document& d, const run::Run& run, const verdict::Verdict& r
 
 void add_waterfall(Document& d, const run::Waterfall& w) {
   d.heading(2, fmt::format("Where the time of {} went", w.job));
-  Table t{.header = {"", "share of its wall time", "left after it"},
-          .flush_right = {false, true, true}};
+  Table t{.header = {"", "share of wall time", "left"}, .flush_right = {false, true, true}};
   double left = 1;
   for (const run::WaterfallStep& s : w.steps) {
     if (s.cause == cluster::Cause::productive) continue;
@@ -209,7 +208,7 @@ Document document_of(const run::Run& run, const verdict::Verdict* review) {
   Document d;
   d.heading(1, fmt::format("{}, simulated for {}", run.design, brief(run.simulated)));
   d.paragraph(run.summary);
-  if (!run.is_whole) d.paragraph("Interrupted: these are the replications that were done.");
+  if (!run.is_whole) d.paragraph("Interrupted: only the finished replications are counted.");
   for (const std::string& why : run.infeasible) d.paragraph(why + ".");
   if (!run.diagnosis.empty()) d.paragraph(run.diagnosis);
   add_goals(d, run, review);
@@ -221,7 +220,7 @@ Document document_of(const run::Run& run, const verdict::Verdict* review) {
     add_section(d, s);
   }
   if (review != nullptr) add_differences(d, run, *review);
-  d.heading(2, "What this run does not know");
+  d.heading(2, "Limits of this run");
   d.bullets(run.notes);
   d.paragraph(fmt::format("seed {}, {} replication{}, {} events, design digest {}", run.seed,
                           run.replications, run.replications == 1 ? "" : "s",

@@ -99,7 +99,7 @@ void add_goals(Document& d, const verdict::Verdict& v) {
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
   for (const figures::GoalOutcome& g : v.goals) {
     if (!g.known) {
-      t.rows.push_back({g.text, "not known: nothing in this design gives it", "", ""});
+      t.rows.push_back({g.text, "not known: the design has no such figure", "", ""});
       t.tones.push_back(Tone::bad);
       continue;
     }
@@ -296,7 +296,7 @@ Document document_of(const verdict::Verdict& v, VerdictView view) {
   }
   if (view.explain) add_bill(d, v.bill);
   if (!v.coarse.empty()) {
-    d.heading(2, "How far off this may be");
+    d.heading(2, "Accuracy of this review");
     d.bullets(v.coarse);
   }
   d.paragraph(fmt::format("design digest {}", v.digest));

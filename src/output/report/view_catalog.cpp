@@ -20,7 +20,7 @@ Diagnostics unknown_table(const catalog::Knowledge& knowledge, std::string_view 
   for (const catalog::TableTitle& title : *titles) {
     const auto table = catalog_table(knowledge, title.id);
     if (!table || !catalog::row_by_id(*table, name)) continue;
-    faults.front().fix = fmt::format("it is a row: orrery catalog {} {}", title.id, name);
+    faults.front().fix = fmt::format("that is a row: orrery catalog {} {}", title.id, name);
     break;
   }
   return faults;
@@ -30,7 +30,7 @@ Diagnostics unknown_row(const std::string& name, const CsvTable& table, std::str
   const auto close = nearest(id, catalog::row_ids(table));
   return {{.code = "catalog.row",
            .place = {},
-           .what = fmt::format("no row '{}' in {}", id, name),
+           .what = fmt::format("there is no row '{}' in {}", id, name),
            .why = {},
            .fix = close ? fmt::format("did you mean '{}'?", *close)
                         : fmt::format("`orrery catalog {}` lists them", name)}};

@@ -47,11 +47,11 @@ std::string about(const catalog::GridRegion& r) {
   return r.climate.empty() ? r.name : fmt::format("{}, {}", r.name, r.climate);
 }
 std::string about(const catalog::CoolingMethod& c) {
-  return fmt::format("to {} a rack, PUE {} .. {}", brief(c.rack_practical_max), c.pue_low,
+  return fmt::format("up to {} per rack, PUE {} .. {}", brief(c.rack_practical_max), c.pue_low,
                      c.pue_high);
 }
 std::string about(const catalog::Redundancy& r) {
-  return fmt::format("{}, {} x the capacity", r.name, r.capacity_multiplier);
+  return fmt::format("{}, {} times the capacity", r.name, r.capacity_multiplier);
 }
 std::string about(const catalog::PowerStage& s) {
   return fmt::format("{}, {:.3g} % efficient", s.name, 100 * s.efficiency_typical);
@@ -175,9 +175,9 @@ class Writer {
     std::string text(f.field.doc);
     if (!f.field.unit.empty()) text += ", in " + std::string(f.field.unit);
     if (!f.field.absent.empty()) {
-      text += ". Left out: " + std::string(f.field.absent);
+      text += ". Default: " + std::string(f.field.absent);
     } else if (!f.default_text.empty() && !f.field.required) {
-      text += ". Left out: " + f.default_text;
+      text += ". Default: " + f.default_text;
     }
     return text;
   }
@@ -197,10 +197,10 @@ class Writer {
       value(word, f.default_text == word ? "the default" : "");
     }
     if (f.kind == ValueKind::workload) {
-      value("train", "a model from scratch or on");
+      value("train", "training of a model, from scratch or continued");
       value("serve", "a model that answers requests");
-      value("jobs", "what a group sends to the queue");
-      value("batch", "work that must end in time");
+      value("jobs", "jobs that a group sends to the queue");
+      value("batch", "batch work with a deadline");
     }
     if (f.kind == ValueKind::goal) {
       for (const design::GoalMetric& m : design::goal_metrics()) {

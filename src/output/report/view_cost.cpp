@@ -88,7 +88,7 @@ void add_rents(std::vector<CostNode>& top, const review::CostView& cost) {
     rents.push_back(leaf("tier " + t.tier->label, t.total(), t.reference));
   }
   if (cost.wan_per_year > Usd(0)) {
-    rents.push_back(leaf("lines between sites", cost.wan_per_year, "the design"));
+    rents.push_back(leaf("links between sites", cost.wan_per_year, "the design"));
   }
   if (cost.egress_per_year > Usd(0)) {
     rents.push_back(leaf("egress", cost.egress_per_year, "catalog storage_prices"));
@@ -109,14 +109,14 @@ std::optional<double> price_of_edit(const review::Review& review, const design_t
 
 bool is_assumed(std::string_view reference) {
   return reference.empty() || reference.starts_with("assumed") ||
-         reference.find("the usual part for this kind") != std::string_view::npos;
+         reference.find("usual part of this kind") != std::string_view::npos;
 }
 
 CostNode cost_tree(const review::CostView& cost) {
   std::vector<CostNode> top;
   if (cost.owned) add_owned(top, cost);
   add_rents(top, cost);
-  return branch("cost of a year", std::move(top));
+  return branch("cost per year", std::move(top));
 }
 
 void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole) {

@@ -29,7 +29,7 @@ std::string_view tier_of(fabric::VertexKind kind) {
 Diagnostic no_such_part(const std::string& id) {
   return {.code = "fabric.no-such-part",
           .what = "the network has no part '" + id.substr(0, 80) + "' that is still up",
-          .fix = "ids are those of `switches` and `links`, as leaf-0 and leaf-0:spine-1"};
+          .fix = "use the ids of `switches` and `links`, such as leaf-0 and leaf-0:spine-1"};
 }
 
 // Returns the parts to fail. An id may represent several parts; each time it is named, one more of
@@ -246,8 +246,7 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   const FabricDrawing drawing =
       draw_fabric(graph, q.detail == FabricDetail::aggregated, q.detail == FabricDetail::full);
   if (q.failed.size() > kMostFailed) {
-    return fail(
-        {.code = "fabric.no-such-part", .what = "more than 64 parts are said to have failed"});
+    return fail({.code = "fabric.no-such-part", .what = "more than 64 failed parts were named"});
   }
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
@@ -264,9 +263,10 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   write_bill_and_totals(w, v.bill);
   w.key("notes").begin_array();
   if (fleet == nullptr)
-    w.value("No accelerators are on this network: times are of the wires alone.");
+    w.value("No accelerators use this network; times are those of the links alone.");
   if (drawing.aggregated) {
-    w.value("Switches alike are drawn together; failing one of them fails the first.");
+    w.value(
+        "Identical switches are drawn together; failing the drawn switch fails the first of them.");
   }
   w.end_array().end_object();
   return w.text() + '\n';

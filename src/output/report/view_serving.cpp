@@ -39,9 +39,9 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
   }
   if (a.view == nullptr) {
     return fail({.code = "serving.no-workload",
-                 .what = workload.empty()
-                             ? "the design serves no transformer"
-                             : "no workload '" + workload.substr(0, 80) + "' serves a transformer",
+                 .what = workload.empty() ? "the design serves no transformer"
+                                          : "there is no workload '" + workload.substr(0, 80) +
+                                                "' that serves a transformer",
                  .fix = "name one of `workloads`, or add a `serve` with a model"});
   }
   std::string why = a.view->infeasible;
@@ -50,7 +50,8 @@ Result<AskedService> ask_service(const review::Review& review, const std::string
          processes::service_plans(*review.machine, *a.view->workload, false)) {
       if (p.job.label == a.view->label) a.plan = std::move(p);
     }
-    why = a.plan.job.serve == nullptr ? "it has no replicas in time" : a.plan.job.infeasible;
+    why = a.plan.job.serve == nullptr ? "no replica of it can meet its objectives"
+                                      : a.plan.job.infeasible;
   }
   if (why.empty()) return a;
   return fail({.code = "serving.infeasible",
@@ -221,9 +222,9 @@ std::unexpected<Diagnostics> too_large(const review::Review& r, const AskedServi
   return fail({.code = "serving.too-large",
                .place = design::place_of(r.design(), a.view->path),
                .what = a.view->label + ": its requests take too long to simulate here",
-               .why = "an answer of the console may take ten seconds of one processor",
+               .why = "an answer for the console may use ten CPU seconds",
                .fix = "run it as a job, or with `orrery simulate`; fewer turns and shorter prompts "
-                      "take less"});
+                      "are faster"});
 }
 
 }  // namespace
@@ -252,9 +253,10 @@ Result<std::string> serving_view_json(const review::Review& review, const std::s
   w.field("good_ratio", good(windows.loss)).field("restarted", windows.restarted).end_object();
   write_choices(w, review, *asked);
   write_iterations(w, review, plan.ask);
-  w.field("note",
-          "Curves are windows of requests simulated one by one on a few replicas; the ways to "
-          "serve it are closed forms, which differ from the curves where requests come in bursts.");
+  w.field(
+      "note",
+      "Curves come from windows of requests simulated one by one on a few replicas. The ways to "
+      "serve it come from closed forms, which differ from the curves if requests come in bursts.");
   w.end_object();
   return w.text() + '\n';
 }

@@ -178,8 +178,8 @@ Result<std::string> storage_view_json(const review::Review& review, const std::s
   const review::TrainView* run = saver(review, workload);
   if (run == nullptr && !workload.empty()) {
     return fail({.code = "storage.no-workload",
-                 .what = "no run '" + workload.substr(0, 80) + "' saves anything",
-                 .fix = "name a `train` with a checkpoint, or none"});
+                 .what = "there is no run '" + workload.substr(0, 80) + "' that saves checkpoints",
+                 .fix = "name a `train` with a checkpoint, or leave the name out"});
   }
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "storage").key("workloads");
@@ -199,8 +199,9 @@ Result<std::string> storage_view_json(const review::Review& review, const std::s
     w.end_object();
   }
   w.field("note",
-          "Where checkpoints are is the lifecycle policy on the planned clock: one move at a time "
-          "and nothing fails. Runs that save to the same tier at once take longer: see Run.");
+          "The places of checkpoints follow the lifecycle policy on the planned clock: one move at "
+          "a time, and nothing fails. Runs that save to the same tier at the same time take "
+          "longer: see Run.");
   w.end_object();
   return w.text() + '\n';
 }
