@@ -6,6 +6,7 @@
 #include "app/cli/session.h"
 #include "app/cli/verb.h"
 #include "core/base/text.h"
+#include "core/catalog/config_json.h"
 #include "output/report/calculation_report.h"
 #include "study/calc/calculators.h"
 
@@ -63,9 +64,27 @@ calc::CalcTexts texts_of(const CalcFields& fields) {
   return all;
 }
 
+// Adds the model of a config.json to the catalog if --model names such a file.
+Result<void> take_model_file(const CalcFields& fields, machine::Models& models,
+                             const Terminal& terminal) {
+  const auto named = fields.texts.find("model");
+  if (named == fields.texts.end() || !named->second.ends_with(".json")) return {};
+  const auto text = terminal.read_file(named->second);
+  if (!text) return std::unexpected(text.error());
+  auto shape = catalog::model_from_config_json(*text, named->second);
+  if (!shape) return std::unexpected(shape.error());
+  auto knowledge = std::make_shared<catalog::Knowledge>(*models.knowledge);
+  knowledge->catalog.models.push_back(std::move(*shape));
+  models.knowledge = std::move(knowledge);
+  return {};
+}
+
 ExitCode answer(const calc::Calculator& calculator, const CalcFields& fields, Terminal& terminal) {
-  const auto models = shipped_models();
+  auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
+  if (auto taken = take_model_file(fields, *models, terminal); !taken) {
+    return refuse(terminal, taken.error());
+  }
   const Result<calc::Calculation> c = calculate(calculator, texts_of(fields), *models);
   if (!c) return refuse(terminal, c.error());
   switch (fields.format) {
@@ -79,7 +98,7 @@ ExitCode answer(const calc::Calculator& calculator, const CalcFields& fields, Te
       terminal.out << to_html(report::document_of(*c));
       break;
     default:
-      terminal.out << to_text(report::document_of(*c));
+      terminal.out << to_text(report::document_of(*c), terminal.style);
   }
   return ExitCode::good;
 }

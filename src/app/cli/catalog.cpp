@@ -27,7 +27,8 @@ constexpr std::size_t kWidestListed = 30;
 constexpr std::size_t kGap = 2;
 
 void print(Terminal& terminal, const report::Document& document, Format format) {
-  terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
+  terminal.out << (format == Format::markdown ? to_markdown(document)
+                                              : to_text(document, terminal.style));
 }
 
 void print_csv(Terminal& terminal, const report::CatalogRows& rows) {

@@ -24,7 +24,8 @@ struct DiffOptions {
   Format format = Format::text;
 };
 
-std::string rendered(const run::Run& before, const run::Run& after, Format format) {
+std::string rendered(const run::Run& before, const run::Run& after, Format format,
+                     const Terminal& terminal) {
   switch (format) {
     case Format::json:
       return report::json_of(before, after);
@@ -33,7 +34,7 @@ std::string rendered(const run::Run& before, const run::Run& after, Format forma
     case Format::html:
       return to_html(report::document_of(before, after));
     default:
-      return to_text(report::document_of(before, after));
+      return to_text(report::document_of(before, after), terminal.style);
   }
 }
 
@@ -49,7 +50,7 @@ ExitCode diff_runs(const design::Design& before, const design::Design& after,
   options->read = files_beside(o.after, terminal);
   const auto second = simulate_design(is, *options, o.jobs, terminal);
   if (!first || !second || !first->is_whole || !second->is_whole) return ExitCode::interrupted;
-  terminal.out << rendered(*first, *second, o.format);
+  terminal.out << rendered(*first, *second, o.format, terminal);
   return second->passes() ? ExitCode::good : ExitCode::fails_rule;
 }
 

@@ -85,9 +85,7 @@ ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
   if (!o.name.empty()) {
     std::vector<std::string> words;
     for (const report::GlossaryEntry& e : *entries) words.push_back(lowered(e.word));
-    const std::string wanted = lowered(o.name);
-    std::erase_if(*entries,
-                  [&](const report::GlossaryEntry& e) { return lowered(e.word) != wanted; });
+    std::erase_if(*entries, [&](const report::GlossaryEntry& e) { return !e.is_named(o.name); });
     if (entries->empty())
       return unknown(terminal, "word", o.name, words, "orrery explain glossary");
   }

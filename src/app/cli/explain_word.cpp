@@ -48,10 +48,10 @@ class Answerer {
     const auto entries = report::read_glossary(*models_.knowledge);
     if (!entries) return std::unexpected(entries.error());
     for (const report::GlossaryEntry& e : *entries) {
-      if (!is_meant(e.word)) continue;
+      answer_.names.push_back(lowered(e.word));
+      if (!e.is_named(word_)) continue;
       answer_.document.heading(2, "The word " + e.word);
-      answer_.document.paragraph(
-          e.stands_for.empty() ? e.meaning : fmt::format("{}: {}", e.stands_for, e.meaning));
+      answer_.document.paragraph(definition_of(e));
     }
     return {};
   }

@@ -138,7 +138,7 @@ Result<Built> build(const NetworkOptions& o, const machine::Models& models, Term
 }
 
 void print(Terminal& terminal, Format format, const report::Document& d) {
-  terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d));
+  terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d, terminal.style));
 }
 
 std::string bill_json(const Built& b) {

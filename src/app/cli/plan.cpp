@@ -20,7 +20,9 @@ struct PlanOptions {
 std::string rendered(const verdict::Verdict& v, const PlanOptions& options,
                      const Terminal& terminal) {
   const report::Document document =
-      report::document_of(v, {.explain = options.explain, .brief = options.brief});
+      report::document_of(v, {.explain = options.explain,
+                              .brief = options.brief,
+                              .sources = options.format != Format::text});
   switch (options.format) {
     case Format::text:
       return to_text(document, terminal.style);
@@ -61,8 +63,9 @@ Verb plan_verb() {
         arguments.positional("FILE", options->design, "design file");
         arguments.flag("--brief", options->brief,
                        "print only the verdict, the goals and what is broken");
-        arguments.flag("--explain", options->explain,
-                       "print formula, inputs and source below every figure");
+        arguments.flag(
+            "--explain", options->explain,
+            "print formula, inputs and source of every figure, and sections that are all zero");
         arguments.option("--calibration", options->calibrations,
                          "file from `orrery calibrate` with parameters of your own machine or "
                          "storage; repeatable",

@@ -76,7 +76,7 @@ ExitCode run_rank(const RankOptions& o, Terminal& terminal) {
   }
   const report::Document d = report::document_of(
       *ranking, fmt::format("{}, {} tokens in and {} out", query->model.id, o.input, o.output));
-  terminal.out << (o.format == Format::markdown ? to_markdown(d) : to_text(d));
+  terminal.out << (o.format == Format::markdown ? to_markdown(d) : to_text(d, terminal.style));
   return ExitCode::good;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "model/jobs/build_machine.h"
 #include "model/machine/machine.h"
+#include "output/report/document.h"
 #include "study/rehearse/pod_replay.h"
 #include "study/rehearse/replay.h"
 #include "study/rehearse/rewind.h"
@@ -209,7 +210,8 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
                          r.fragmented * 100);
   }
   w.end_array().end_object();
-  terminal.out << (format == Format::json ? w.text() + '\n' : lines);
+  terminal.out << (format == Format::json ? w.text() + '\n'
+                                          : report::folded(lines, terminal.style.width));
   return ExitCode::good;
 }
 
@@ -433,17 +435,22 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
     }
     const auto result = rehearse::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
     if (!result) return refuse(terminal, result.error());
-    terminal.out << (format == Format::json ? json_of(*result)
-                                            : head_of(*stage, o.file) + text_of(*result));
+    terminal.out << (format == Format::json
+                         ? json_of(*result)
+                         : report::folded(head_of(*stage, o.file) + text_of(*result),
+                                          terminal.style.width));
     return ExitCode::good;
   }
-  if (format == Format::text) terminal.out << head_of(*stage, o.file);
+  if (format == Format::text)
+    terminal.out << report::folded(head_of(*stage, o.file), terminal.style.width);
   std::vector<Played> all;
   for (const cluster::BackfillVariant policy : stage->policies) {
     if (terminal.interrupted()) return ExitCode::interrupted;
     stage->options.queue.backfill = policy;
     all.push_back({policy, rehearse::replay_jobs(stage->trace.jobs, stage->pool, stage->options)});
-    if (format == Format::text) terminal.out << text_of(all.back(), *stage) << std::flush;
+    if (format == Format::text)
+      terminal.out << report::folded(text_of(all.back(), *stage), terminal.style.width)
+                   << std::flush;
   }
   if (format == Format::json) terminal.out << json_of(all, *stage, o.file);
   return ExitCode::good;

@@ -95,6 +95,55 @@ search::FoundLayouts search_all(const search::LayoutSearch& search, int jobs, Te
   return search.describe(search.join(parts), done == chunks);
 }
 
+bool has_layout(const machine::Models& models, const jobs::TrainingQuery& query) {
+  const search::LayoutSearch search(models, query, 1);
+  for (std::int64_t c = 0; c < search.chunks(); ++c) {
+    if (!search.search_chunk(c).best.empty()) return true;
+  }
+  return false;
+}
+
+// Returns what is missing for a query without a layout that fits. Finds the memory by bisection,
+// and the number of accelerators by doubling.
+report::LayoutMisfit misfit_of(const machine::Models& models, jobs::TrainingQuery query,
+                               const Terminal& terminal) {
+  constexpr double kMostMemory = 64;  // times the accelerator's own
+  constexpr int kMostGpus = 1 << 17;
+  constexpr int kBisections = 8;
+  const catalog::Accelerator& own = *query.accelerator;
+  report::LayoutMisfit misfit{.usable = jobs::usable_memory(own), .needed = {}};
+  catalog::Accelerator larger = own;
+  query.accelerator = &larger;
+  double low = 1, high = 2;
+  const auto fits_with = [&](double times) {
+    larger.memory = times * own.memory;
+    return has_layout(models, query);
+  };
+  while (high < kMostMemory && !terminal.interrupted() && !fits_with(high)) low = high, high *= 2;
+  for (int i = 0; i < kBisections && !terminal.interrupted(); ++i) {
+    const double middle = (low + high) / 2;
+    (fits_with(middle) ? high : low) = middle;
+  }
+  larger.memory = high * own.memory;
+  misfit.needed = jobs::usable_memory(larger);
+  query.accelerator = &own;
+  while (query.gpus < kMostGpus && !terminal.interrupted() && misfit.gpus == 0) {
+    query.gpus *= 2;
+    if (has_layout(models, query)) misfit.gpus = query.gpus;
+  }
+  return misfit;
+}
+
+void show_found(const search::FoundLayouts& found, const machine::Models& models,
+                jobs::TrainingQuery query, Terminal& terminal) {
+  std::optional<report::LayoutMisfit> misfit;
+  if (found.whole && found.described.empty() && found.found.counts.too_large > 0) {
+    query.gpus = found.gpus;
+    misfit = misfit_of(models, std::move(query), terminal);
+  }
+  terminal.out << to_text(report::document_of(found, misfit), terminal.style);
+}
+
 ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -110,7 +159,9 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
   if (o.format == Format::json) {
     terminal.out << report::json_of(o.question.model, outcomes);
   } else {
-    for (const search::FoundLayouts& outcome : outcomes) terminal.out << report::text_of(outcome);
+    for (const search::FoundLayouts& outcome : outcomes) {
+      show_found(outcome, *models, *query, terminal);
+    }
   }
   if (o.trace && !outcomes.front().described.empty()) {
     const jobs::TrainingPrediction& best = outcomes.front().described.front();

@@ -28,6 +28,7 @@ struct SimulateOptions {
   std::optional<std::string> series;
   std::optional<std::string> trace;
   std::optional<std::string> events;
+  bool explain = false;
   Format format = Format::text;
   ReplayArguments replay;
 };
@@ -58,16 +59,18 @@ Result<void> write_files(const run::Run& run, const SimulateOptions& o) {
   return write_file(o.trace, o.trace ? report::trace_json(run) : "");
 }
 
-std::string rendered(const run::Run& run, const verdict::Verdict& review, Format format) {
-  switch (format) {
+std::string rendered(const run::Run& run, const verdict::Verdict& review, const SimulateOptions& o,
+                     const Terminal& terminal) {
+  const report::RunView view{.explain = o.explain};
+  switch (o.format) {
     case Format::json:
       return report::json_of(run, review);
     case Format::markdown:
-      return to_markdown(report::document_of(run, &review));
+      return to_markdown(report::document_of(run, &review, view));
     case Format::html:
-      return to_html(report::document_of(run, &review));
+      return to_html(report::document_of(run, &review, view));
     default:
-      return to_text(report::document_of(run, &review));
+      return to_text(report::document_of(run, &review, view), terminal.style);
   }
 }
 
@@ -94,7 +97,7 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
   const verdict::Verdict review =
       verdict::verdict_of(machine.design(), *models, {.spends = false, .insist = false});
-  terminal.out << rendered(*run, review, o.format);
+  terminal.out << rendered(*run, review, o, terminal);
   if (!run->is_whole) return ExitCode::interrupted;
   return run->passes() ? ExitCode::good : ExitCode::fails_rule;
 }
@@ -122,6 +125,8 @@ Verb simulate_verb() {
                          "file from `orrery calibrate` with parameters of your own machine or "
                          "storage; repeatable",
                          "FILE");
+        arguments.flag("--explain", o->explain,
+                       "print figures that repeat a table above, and sections that are all zero");
         arguments.option("--series", o->series, "write time series as CSV", "FILE");
         arguments.option("--trace", o->trace, "write a trace of the first run for Perfetto",
                          "FILE");

@@ -114,7 +114,6 @@ report::TextStyle style_of_output() {
   winsize size = {};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     style.width = std::max<std::size_t>(size.ws_col, kNarrowest);
-    style.fits_tables = true;
   }
   return style;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -84,15 +85,17 @@ struct Document {
 
 inline constexpr std::size_t kTextWidth = 100;
 
-// How text is set: the width that lines and tables keep to if they can, and whether headings and
-// tones have colour (SGR sequences).
+// How text is set: the width that lines and tables keep to, and whether headings and tones have
+// colour (SGR sequences). Only a word longer than the width makes a line longer.
 struct TextStyle {
   std::size_t width = kTextWidth;
   bool has_colour = false;
-  bool fits_tables = false;  // cells are broken so that tables keep to the width
 };
 
 std::string to_text(const Document& d, const TextStyle& style = {});
+// Returns a text with lines longer than the width broken at blanks. The rest of a line is indented
+// two columns deeper than its beginning.
+std::string folded(std::string_view text, std::size_t width = kTextWidth);
 std::string to_markdown(const Document& d);
 // Returns one file with its style inside, which opens from disk and prints cleanly.
 std::string to_html(const Document& d);

@@ -6,6 +6,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/json_writer.h"
+#include "core/base/text.h"
 #include "model/design_text/profiles.h"
 #include "output/report/figure_json.h"
 
@@ -27,6 +28,12 @@ void add_in_full(Document& d, const PlacedFigure& p) {
   if (!p.section->limit.empty()) d.paragraph("Bottleneck: " + p.section->limit);
 }
 
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 std::vector<design_text::ProfileField> fields_of(const catalog::StorageProfile& profile,
                                                  const catalog::Catalog& catalog) {
   return design_text::profile_fields({.profile = profile.id}, catalog);
@@ -39,11 +46,31 @@ Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowl
   if (!table) return std::unexpected(table.error());
   std::vector<GlossaryEntry> out;
   for (const CsvRow& row : table->rows()) {
-    out.push_back({std::string(table->text(row, "word")),
-                   std::string(table->text(row, "stands_for")),
-                   std::string(table->text(row, "meaning"))});
+    GlossaryEntry& entry = out.emplace_back();
+    entry.word = table->text(row, "word");
+    entry.stands_for = table->text(row, "stands_for");
+    entry.meaning = table->text(row, "meaning");
+    for (const std::string_view word : split(table->text(row, "avoid"), ';')) {
+      if (!trimmed(word).empty()) entry.avoided.emplace_back(trimmed(word));
+    }
   }
   return out;
+}
+
+bool GlossaryEntry::is_named(std::string_view wanted) const {
+  const std::string name = lowered(wanted);
+  return lowered(word) == name ||
+         std::ranges::any_of(avoided, [&](const std::string& w) { return lowered(w) == name; });
+}
+
+std::string definition_of(const GlossaryEntry& entry) {
+  std::string text = entry.stands_for.empty()
+                         ? entry.meaning
+                         : fmt::format("{}: {}", entry.stands_for, entry.meaning);
+  if (!entry.avoided.empty()) {
+    text += fmt::format(". We write \"{}\", not: {}", entry.word, list_of(entry.avoided));
+  }
+  return text + '.';
 }
 
 Document document_of(std::span<const GlossaryEntry> entries) {
@@ -58,6 +85,7 @@ Document document_of(std::span<const GlossaryEntry> entries) {
     items.push_back(e.stands_for.empty()
                         ? fmt::format("{}: {}", e.word, e.meaning)
                         : fmt::format("{} ({}): {}", e.word, e.stands_for, e.meaning));
+    if (!e.avoided.empty()) items.back() += ". Not: " + list_of(e.avoided);
   }
   d.bullets(std::move(items));
   return d;

@@ -19,10 +19,16 @@ struct GlossaryEntry {
   std::string word;
   std::string stands_for;  // empty if the word is not an abbreviation
   std::string meaning;
+  std::vector<std::string> avoided;  // words that we do not use for it
+
+  // Returns true if `wanted` is the word or one of the avoided words, in any case.
+  bool is_named(std::string_view wanted) const;
 };
 Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowledge);
 
 Document document_of(std::span<const GlossaryEntry> entries);
+// Returns the definition of a term: "stands for: meaning", and which words we do not use for it.
+std::string definition_of(const GlossaryEntry& entry);
 std::string json_of(std::span<const GlossaryEntry> entries);
 
 Document document_of(std::span<const rules::Rule> rules);

@@ -10,8 +10,13 @@
 
 namespace orrery::report {
 
+struct RunView {
+  bool explain = false;  // print figures that repeat a table above, and sections that are all zero
+};
+
 // With the review of the same design, all goals are answered and the differences are named.
-Document document_of(const run::Run& run, const verdict::Verdict* review = nullptr);
+Document document_of(const run::Run& run, const verdict::Verdict* review = nullptr,
+                     RunView view = {});
 // Schema 2, the contract of `orrery simulate`; `review` is of the same design.
 std::string json_of(const run::Run& run, const verdict::Verdict& review);
 // Schema 1, for the console.

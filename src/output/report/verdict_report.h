@@ -13,9 +13,9 @@
 namespace orrery::report {
 
 struct VerdictView {
-  bool explain = false;  // print formula, inputs and sources below every figure, and sections
-                         // without news
+  bool explain = false;  // print formula, inputs and source of every figure, and silent sections
   bool brief = false;    // print the verdict only, without the layers
+  bool sources = true;   // print the source of every figure
 };
 
 Document document_of(const verdict::Verdict& v, VerdictView view = {});

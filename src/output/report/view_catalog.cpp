@@ -11,8 +11,14 @@
 namespace orrery::report {
 namespace {
 
+// Returns true if a table's name contains the wanted word, as `grid_regions` contains "regions".
+bool has_word(std::string_view table, std::string_view wanted) {
+  const auto parts = split(table, '_');
+  return std::ranges::find(parts, wanted) != parts.end();
+}
+
 // Returns the fault for an unknown table. If the name is a row, as in "orrery catalog h100-sxm",
-// says in which table.
+// says in which table; if it is part of a table's name, suggests that table.
 Diagnostics unknown_table(const catalog::Knowledge& knowledge, std::string_view name,
                           Diagnostics faults) {
   const auto titles = catalog_titles(knowledge);
@@ -21,6 +27,11 @@ Diagnostics unknown_table(const catalog::Knowledge& knowledge, std::string_view 
     const auto table = catalog_table(knowledge, title.id);
     if (!table || !catalog::row_by_id(*table, name)) continue;
     faults.front().fix = fmt::format("that is a row: orrery catalog {} {}", title.id, name);
+    return faults;
+  }
+  for (const catalog::TableTitle& title : *titles) {
+    if (!has_word(title.id, lowered(name))) continue;
+    faults.front().fix = fmt::format("did you mean '{}'?", title.id);
     break;
   }
   return faults;
