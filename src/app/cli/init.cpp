@@ -39,7 +39,8 @@ void list_templates(Format format, Terminal& terminal) {
     return;
   }
   for (const design_text::Template& t : all) {
-    terminal.out << fmt::format("{:<16}  {}\n", t.name, t.summary);
+    const std::string line = fmt::format("{:<18}  {}", t.name, t.summary);
+    terminal.out << report::folded(line, terminal.style.width) << '\n';
   }
 }
 

@@ -44,7 +44,7 @@ TEST(JsonBody, faults_have_the_full_path) {
   EXPECT_THAT(told, HasSubstr("`l[0].d.e` is not a text"));
 }
 
-// Brackets in a text do not count, wherever its quotes are escaped; those closed before do.
+// Brackets inside a text do not count, even with escaped quotes; those closed before do not either.
 TEST(JsonBody, depth_is_that_of_the_deepest_value) {
   const auto fault = [](const std::string& text) {
     const auto body = JsonBody::parse(text);

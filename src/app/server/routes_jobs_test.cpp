@@ -36,7 +36,7 @@ TEST_F(RoutesJobsRoute, the_job_list_is_brief) {
   EXPECT_EQ(ask("GET", "/api/v1/jobs/2").status, 404);
 }
 
-// As many progress events as there was progress, each brief; then the end, once, with the result.
+// There is one brief event per progress report; then one end event with the result.
 TEST_F(RoutesJobsRoute, job_events_end_with_the_job) {
   ask("POST", "/api/v1/jobs", R"({"kind":"search-layout","model":"llama-3-70b","gpus":256})");
   const Response watched = ask("GET", "/api/v1/jobs/1/events");

@@ -12,8 +12,8 @@ namespace {
 using Json = nlohmann::json;
 using RoutesStoreRoute = RouteTest;
 
-// A store that runs elsewhere: none, one that is silent, one that is none, and one whose words are
-// taken over field by field.
+// A store that runs elsewhere: none, a silent one, a server that is not a store, and one whose
+// fields are passed on.
 TEST_F(RoutesStoreRoute, store_status_has_the_fields_of_the_contract) {
   const auto told = [this](const std::string& address, const Result<std::string>& said) {
     ConsoleSetting setting{.models = machine::known(), .version = "1"};

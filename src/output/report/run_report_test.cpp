@@ -78,7 +78,7 @@ TEST(RunReport, events_have_a_host_or_a_value) {
   EXPECT_EQ(lines[3]["kind"], "end");
 }
 
-// The trace event format: microseconds; one thread a track, named once.
+// The trace event format: microseconds; one thread per track, named once.
 TEST(RunReport, trace_has_a_thread_per_track_and_microseconds) {
   const Json events = Json::parse(trace_json(example_run()))["traceEvents"];
   std::map<std::string, int> threads;

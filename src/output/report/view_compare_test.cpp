@@ -60,7 +60,7 @@ TEST(ViewCompare, one_design_is_refused) {
   EXPECT_EQ(r.error().front().code, "compare.count");
 }
 
-// Every figure of every design has its row, at its own layer, section and design.
+// Every figure of every design has a row, with its layer, section and design.
 TEST(ViewCompare, every_figure_of_every_design_is_compared) {
   const Comparison c =
       compare_designs({{"a", design_of(kTwoRuns)}, {"b", template_design("chatbot-zones")}},

@@ -40,7 +40,7 @@ struct LevelsCase {
   Json view;
 };
 
-// The service `chat`, its plan and the windows at the loads that are drawn.
+// Fills in the service `chat`, its plan and the windows at the drawn loads.
 void fill_levels(LevelsCase& c) {
   c.review = std::make_unique<review::Review>(review::run_stages(c.design, machine::known()));
   auto plans = processes::service_plans(*c.review->machine, c.design.workloads[1], false);
@@ -115,13 +115,13 @@ TEST(ViewServing, the_named_service_is_shown) {
   EXPECT_EQ(c.view["devices_per_replica"], 1);
   EXPECT_EQ(c.view["replicas"], 3);
   EXPECT_EQ(c.view["prefill_replicas"], 0);
-  // 6 a second, half as many again at the peak, on three.
+  // 6 per second, half as many again at the peak, on three replicas.
   EXPECT_NEAR(c.view["peak_rate"].get<double>(), 6 * 1.5 / 3, 1e-9);
   EXPECT_EQ(c.view["objectives"], Json({{"ttft_s", 0.2}, {"tpot_s", 0.03}, {"whole_s", nullptr}}));
 }
 
-// The straight line between the last level that keeps all promises and the first that does not; -1
-// where all do.
+// The straight line between the last level that meets all objectives and the first that does not;
+// -1 if all do.
 double expected_break(const Json& levels, const Json& objectives) {
   double rate = 0, held = 0;
   for (const Json& l : levels) {
@@ -290,7 +290,7 @@ void expect_the_way_in_use(const Json& choices) {
   EXPECT_EQ(current, 1);
 }
 
-// The worst latency over its bound, at a level.
+// Returns the worst ratio of a latency to its bound at a level.
 double worst_of(const Json& level, const Json& objectives) {
   double worst = 0;
   for (const auto& [key, bound] :
@@ -301,7 +301,7 @@ double worst_of(const Json& level, const Json& objectives) {
   return worst;
 }
 
-// "a b c": the names of an object's fields, sorted.
+// Returns "a b c": the names of an object's fields, sorted.
 std::string names_in(const Json& object) {
   std::string out;
   for (const auto& [key, value] : object.items()) out += (out.empty() ? "" : " ") + key;
@@ -337,7 +337,7 @@ void expect_all_fields(const Json& v) {
               "apart batch current engine error_ratio format gpus prefill replicas requests_per_s "
               "tp tpot_s ttft_s");
   }
-  // Shares of the capacity of a replica; higher loads never recover.
+  // Shares of the capacity of a replica; latencies only grow with the load.
   const double loads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
   ASSERT_GE(v["levels"].size(), 7U);
   for (std::size_t i = 0; i < v["levels"].size(); ++i) {
@@ -349,7 +349,7 @@ void expect_all_fields(const Json& v) {
   }
 }
 
-// An objective between the first level's latency and the last's breaks between the two.
+// An objective between the first level's latency and the last's fails between the two levels.
 TEST(ViewServing, a_service_is_drawn_with_its_breaking_point) {
   const Json view =
       serving_view(served_sample_with({"workloads[1].serve.objective.ttft_p99", "200 ms"}));
@@ -368,7 +368,7 @@ TEST(ViewServing, a_service_is_drawn_with_its_breaking_point) {
     held = l["rate"];
   }
   EXPECT_GT(held, 0);
-  // Linear between the last level that holds and the first that does not, the bound is crossed.
+  // The bound is crossed linearly between the last level that holds and the first that does not.
   const Json& levels = view["levels"];
   for (std::size_t i = 1; i < levels.size(); ++i) {
     const double before = worst_of(levels[i - 1], view["objectives"]);
@@ -380,7 +380,7 @@ TEST(ViewServing, a_service_is_drawn_with_its_breaking_point) {
     break;
   }
   EXPECT_NEAR(levels[6]["rate"].get<double>() / levels[0]["rate"].get<double>(), 10, 1e-9);
-  // Some hundred requests at the rate that is asked are drawn, not a fixed time of them.
+  // A few hundred requests at the requested rate are drawn, not a fixed time.
   EXPECT_LE(view["iterations"]["end_s"].get<double>(),
             3 * 400 / view["peak_rate"].get<double>() + 60);
   int widest = 0;

@@ -119,7 +119,8 @@ TEST(ViewStorage, save_times_are_those_of_the_plan) {
   EXPECT_DOUBLE_EQ(clocks["interval_s"], run->checkpoint->interval.base());
 }
 
-// Three are kept on the hot tier: when the fifth is there, one has gone, and the policy said why.
+// Three checkpoints are kept on the hot tier: when the fifth exists, one has been deleted, with the
+// policy's reason.
 TEST(ViewStorage, retention_follows_the_rules) {
   const Json lives = storage_view(stored_sample_with({}))["run"]["lives"];
   EXPECT_LE(lives["saves"], kMostSaves);
