@@ -94,8 +94,7 @@ TEST_P(EveryTemplate, has_a_description_that_is_a_full_sentence) {
 
 void expect_narrow(const std::string& text) {
   for (const std::string_view line : split(text, '\n')) {
-    const auto columns =
-        std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
+    const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
     EXPECT_LE(columns, 100) << line;
   }
 }
