@@ -209,7 +209,7 @@ ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& ter
   storage::LifecycleMemory memory = std::move(*recalled);
   agent::LifecyclePlaces port = port_of(setup, o, terminal);
   const auto keep_nothing = [](const auto&) -> Result<void> { return {}; };
-  // A dry run changes nothing, so long settling times keep each action from being printed again.
+  // A dry run changes nothing: long settling times keep each action from being printed again.
   setup.policy.settle = setup.policy.settle_max = days(365);
   agent::LifecycleAgent agent(port, keep_nothing, setup.policy, std::move(memory));
   terminal.err << "dry run: copies are read; nothing is moved, deleted or written to the journal\n";

@@ -253,7 +253,7 @@ void check_at_rest(const agent::TestFolder& folder, const std::vector<std::strin
     file.seekp(5000);
     file << "damage";
   }
-  folder.write("b/data/00/0000000000000000000000000000beef", "nobody's");
+  folder.write("b/data/00/0000000000000000000000000000beef", "foreign");
   EXPECT_THAT(spoken({"store", "fsck", st, "--quick"}).out, HasSubstr("0 damaged shards"));
   const VerbAnswer damaged = spoken({"store", "fsck", st});
   EXPECT_EQ(damaged.code, ExitCode::fails_rule);

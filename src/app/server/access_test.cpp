@@ -74,7 +74,7 @@ TEST(Access, a_busy_server_sends_retry_after) {
   EXPECT_EQ(net::header_of(browser_options().refusal(400, "x").headers, "retry-after"), "");
 }
 
-TEST(Access, an_empty_secret_admits_nobody) {
+TEST(Access, an_empty_secret_is_refused) {
   EXPECT_TRUE(check_access(ours("/?token="), {.port = kPort, .token = ""}));
 }
 

@@ -260,7 +260,7 @@ TEST(LayoutBounds, a_design_needs_a_training_workload) {
                                 R"({"kind":"search-layout","design":)" + design + more + "}");
     return job ? job->title : fault_text(job.error().front());
   };
-  EXPECT_EQ(said(trains, R"(,"workload":"nobody")"), "search.unknown");
+  EXPECT_EQ(said(trains, R"(,"workload":"no-such")"), "search.unknown");
   EXPECT_THAT(said(trains, ""), HasSubstr(" on 960 x h100-sxm"));
   const auto neither = layout_job(known_layout_jobs(), R"({"kind":"search-layout"})");
   ASSERT_FALSE(neither);

@@ -42,15 +42,15 @@ TEST_F(RoutesDesignConsole, edit_fields_have_length_limits) {
   EXPECT_THAT(edit(256, 10'001), AllOf(HasSubstr("body.field"), HasSubstr("`value`")));
   EXPECT_THAT(edit(500, 1), HasSubstr("edit.path"));
   EXPECT_THAT(edit(501, 1), AllOf(HasSubstr("body.field"), HasSubstr("`path`")));
-  const Json anew = Json::parse(
+  const Json rewritten = Json::parse(
       ask("POST", "/api/v1/edit",
           "{\"design\":" + json_escaped(std::string(kSmallDesign) + "description: |\n  a\n  b\n") +
               R"(,"path":"description","value":"c"})")
           .body);
-  EXPECT_EQ(anew["kind"], "edit");
-  EXPECT_FALSE(anew["kept_format"]);
-  EXPECT_FALSE(anew["note"].empty());
-  EXPECT_THAT(anew["text"].get<std::string>(), HasSubstr("description: c\n"));
+  EXPECT_EQ(rewritten["kind"], "edit");
+  EXPECT_FALSE(rewritten["kept_format"]);
+  EXPECT_FALSE(rewritten["note"].empty());
+  EXPECT_THAT(rewritten["text"].get<std::string>(), HasSubstr("description: c\n"));
 }
 
 TEST_F(RoutesDesignConsole, a_file_is_saved_unless_changed_elsewhere) {

@@ -32,7 +32,7 @@ class EmitCases : public testing::Test {
                      });
   }
   // Returns "create a; update b": the action for each file.
-  static std::string told(const EmitPlan& plan) {
+  static std::string actions_of(const EmitPlan& plan) {
     const char* names[] = {"create", "update", "remove", "edited", "foreign"};
     std::string all;
     for (const Change& c : plan.changes) {
@@ -55,7 +55,7 @@ TEST_F(EmitCases, every_file_is_new_ours_edited_or_foreign) {
                                  entry_of("t", "same", "s", "d1")};
   const auto plan = planned(files, before);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(told(*plan),
+  EXPECT_EQ(actions_of(*plan),
             "edited edited (mine -> new e); foreign foreign (f -> new f); create new ( -> n); "
             "update ours (old o -> new o); update rights (r -> r)");
   EXPECT_FALSE(plan->changes.back().file.executable);
@@ -83,7 +83,7 @@ TEST_F(EmitCases, obsolete_files_are_removed_if_unedited) {
                                  entry_of("u", "other", "o", "d0")};
   const auto plan = planned({}, before);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(told(*plan), "remove gone (g -> )");
+  EXPECT_EQ(actions_of(*plan), "remove gone (g -> )");
   EXPECT_EQ(plan->manifest, (Manifest{before[4]}));
   EXPECT_TRUE(plan->manifest_changes);
 }

@@ -102,8 +102,8 @@ Table wide_table() {
           .flush_right = {false, true, false}};
 }
 
-// Of 96 columns needed and 80 available, the widest column that is aligned to the left is narrowed.
-// The numbers and the shorter texts stay on one line, and no word is lost.
+// The table needs 96 columns and gets 80: the widest column that is aligned to the left is
+// narrowed. The numbers and the shorter texts stay on one line, and no word is lost.
 TEST(Document, wide_tables_wrap_their_widest_column) {
   Document d;
   d.table(wide_table());

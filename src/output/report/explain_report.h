@@ -27,7 +27,7 @@ struct GlossaryEntry {
 Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowledge);
 
 Document document_of(std::span<const GlossaryEntry> entries);
-// Returns the definition of a term: "stands for: meaning", and which words we do not use for it.
+// Returns the definition of a term: "long form: meaning", and which words we do not use for it.
 std::string definition_of(const GlossaryEntry& entry);
 std::string json_of(std::span<const GlossaryEntry> entries);
 

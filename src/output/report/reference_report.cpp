@@ -48,7 +48,7 @@ std::string pick_text(figures::Pick pick) {
 void add_goals(Document& d) {
   d.heading(2, "Words that goals use");
   d.paragraph(
-      "Each word of a goal stands for one figure. A run leaves a goal to the review if only the "
+      "Each word of a goal means one figure. A run leaves a goal to the review if only the "
       "review gives its figure.");
   Table t{.header = {"goal", "figure", "if there are several"}, .rows = {}, .flush_right = {}};
   for (const figures::GoalSource& g : figures::goal_sources()) {
@@ -104,7 +104,7 @@ Document document_of(std::span<const figures::Assumption> assumptions) {
   d.paragraph(
       "Quantities, shares and factors that the model, the review, the run and the emitted files "
       "assume. The source says how each is known: measured, fitted, vendor, published, practice or "
-      "assumed. The range is what is plausible; it is empty if nobody has examined it.");
+      "assumed. The range is what is plausible; it is empty if it was not examined.");
   Table t{
       .header = {"assumption", "value", "range", "source", "name"}, .rows = {}, .flush_right = {}};
   for (const figures::Assumption& a : assumptions) {

@@ -81,9 +81,9 @@ TEST(ViewCompare, every_figure_of_every_design_is_compared) {
         EXPECT_EQ(rows, 1) << f.id();
       }
     }
-    const auto told = std::ranges::count_if(
+    const auto listed = std::ranges::count_if(
         c.figures, [&](const ComparedFigure& row) { return row.values[i].has_value(); });
-    EXPECT_EQ(static_cast<std::size_t>(told), figures);
+    EXPECT_EQ(static_cast<std::size_t>(listed), figures);
   }
 }
 

@@ -26,8 +26,8 @@ std::string detail_of(const Json& field, const std::string& value) {
 
 std::map<std::string, Json> completions_by_path() {
   std::map<std::string, Json> all;
-  const Json told = Json::parse(completions_json(machine::known().catalog()));
-  for (const Json& f : told["fields"]) all[f["path"]] = f;
+  const Json completions = Json::parse(completions_json(machine::known().catalog()));
+  for (const Json& f : completions["fields"]) all[f["path"]] = f;
   return all;
 }
 

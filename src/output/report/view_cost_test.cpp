@@ -34,7 +34,7 @@ void expect_sums(const Json& node) {
   double sum = 0;
   std::set<std::string> names;  // the console finds a row by the names above it
   for (const Json& c : node["children"]) {
-    EXPECT_TRUE(names.insert(c["name"]).second) << c["name"] << " stands twice in " << node["name"];
+    EXPECT_TRUE(names.insert(c["name"]).second) << c["name"] << " occurs twice in " << node["name"];
     sum += c["usd_per_year"].get<double>();
     expect_sums(c);
   }

@@ -154,7 +154,7 @@ TEST(ViewServing, a_view_whose_client_has_left_ends_without_an_answer) {
       serving_view_json(*shared_levels().review, "chat", [&asked] { return ++asked > 100; });
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().front().code, "serving.too-large");
-  EXPECT_LT(asked, 200) << "it stops soon after it was told to";
+  EXPECT_LT(asked, 200) << "it stops soon after stop is true";
 }
 
 TEST(ViewServing, choices_meet_model_and_objectives) {
@@ -171,7 +171,7 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
                        .most_tp = 8};
   const auto all = jobs::serving_for(c.review->models(), ask, view.peak);
   ASSERT_GT(all.size(), 13U);
-  const Json& told = c.view["choices"];
+  const Json& all_drawn = c.view["choices"];
   std::size_t at = 0;
   int current = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -180,28 +180,28 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
         o.engine == "tensorrt-llm" && o.format == catalog::Dtype::fp8 && o.tp == 1 && !o.apart;
     current += in_use;
     if (i >= 12 && !in_use) continue;
-    ASSERT_LT(at, told.size());
-    EXPECT_EQ(told[at], Json({{"engine", o.engine},
-                              {"format", to_text(o.format)},
-                              {"tp", o.tp},
-                              {"apart", o.apart},
-                              {"replicas", o.replicas},
-                              {"prefill", o.prefill},
-                              {"gpus", o.gpus},
-                              {"batch", told[at]["batch"]},
-                              {"requests_per_s", told[at]["requests_per_s"]},
-                              {"ttft_s", told[at]["ttft_s"]},
-                              {"tpot_s", told[at]["tpot_s"]},
-                              {"error_ratio", told[at]["error_ratio"]},
-                              {"current", in_use}}));
-    EXPECT_DOUBLE_EQ(told[at]["batch"], o.batch);
-    EXPECT_DOUBLE_EQ(told[at]["requests_per_s"], o.requests.base());
-    EXPECT_DOUBLE_EQ(told[at]["ttft_s"], o.ttft.base());
-    EXPECT_DOUBLE_EQ(told[at]["tpot_s"], o.tpot.base());
-    EXPECT_DOUBLE_EQ(told[at]["error_ratio"], o.error);
+    ASSERT_LT(at, all_drawn.size());
+    EXPECT_EQ(all_drawn[at], Json({{"engine", o.engine},
+                                   {"format", to_text(o.format)},
+                                   {"tp", o.tp},
+                                   {"apart", o.apart},
+                                   {"replicas", o.replicas},
+                                   {"prefill", o.prefill},
+                                   {"gpus", o.gpus},
+                                   {"batch", all_drawn[at]["batch"]},
+                                   {"requests_per_s", all_drawn[at]["requests_per_s"]},
+                                   {"ttft_s", all_drawn[at]["ttft_s"]},
+                                   {"tpot_s", all_drawn[at]["tpot_s"]},
+                                   {"error_ratio", all_drawn[at]["error_ratio"]},
+                                   {"current", in_use}}));
+    EXPECT_DOUBLE_EQ(all_drawn[at]["batch"], o.batch);
+    EXPECT_DOUBLE_EQ(all_drawn[at]["requests_per_s"], o.requests.base());
+    EXPECT_DOUBLE_EQ(all_drawn[at]["ttft_s"], o.ttft.base());
+    EXPECT_DOUBLE_EQ(all_drawn[at]["tpot_s"], o.tpot.base());
+    EXPECT_DOUBLE_EQ(all_drawn[at]["error_ratio"], o.error);
     ++at;
   }
-  EXPECT_EQ(told.size(), at);
+  EXPECT_EQ(all_drawn.size(), at);
   EXPECT_EQ(current, 1);
 }
 
@@ -217,12 +217,12 @@ TEST(ViewServing, iterations_are_of_one_replica_at_peak_load) {
   const auto notes = traffic::trace_iterations(
       policy, clock, processes::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
   ASSERT_EQ(notes.size(), 240U);
-  const Json& told = c.view["iterations"];
-  EXPECT_DOUBLE_EQ(told["rate"], ask.high);
-  EXPECT_DOUBLE_EQ(told["end_s"], notes.back().start + notes.back().seconds);
-  ASSERT_EQ(told["rows"].size(), notes.size());
+  const Json& all_drawn = c.view["iterations"];
+  EXPECT_DOUBLE_EQ(all_drawn["rate"], ask.high);
+  EXPECT_DOUBLE_EQ(all_drawn["end_s"], notes.back().start + notes.back().seconds);
+  ASSERT_EQ(all_drawn["rows"].size(), notes.size());
   for (std::size_t i = 0; i < notes.size(); ++i) {
-    const Json& row = told["rows"][i];
+    const Json& row = all_drawn["rows"][i];
     EXPECT_DOUBLE_EQ(row["start_s"], notes[i].start);
     EXPECT_DOUBLE_EQ(row["time_s"], notes[i].seconds);
     EXPECT_EQ(row["prompt_tokens"], notes[i].prompt_tokens);

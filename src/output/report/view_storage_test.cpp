@@ -43,7 +43,7 @@ TEST(ViewStorage, save_intervals_are_those_of_the_plan) {
     EXPECT_TRUE(lives["milestones"].is_array());
     EXPECT_FALSE(lives["stays"].empty());
   }
-  const auto none = storage_view_json(r, "nobody");
+  const auto none = storage_view_json(r, "no-such");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().front().code, "storage.no-workload");
 }
@@ -165,7 +165,7 @@ TEST(ViewStorage, without_checkpoints_only_tiers_are_shown) {
   EXPECT_TRUE(view["run"].is_null());
   EXPECT_FALSE(view["tiers"].empty());
   const auto wrong =
-      storage_view_json(review::run_stages(stored_sample_with({}), machine::known()), "nobody");
+      storage_view_json(review::run_stages(stored_sample_with({}), machine::known()), "no-such");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error()[0].code, "storage.no-workload");
 }
