@@ -55,13 +55,13 @@ void bind_network(NetworkOptions& o, Arguments& a) {
   a.option("--design", o.design, "use the compute network of a design instead of the options",
            "FILE");
   const auto kinds = word_list<catalog::TopologyKind>();
-  a.choice("--topology", o.topology, {kinds.begin(), kinds.end()}, "kind");
-  a.option("--nodes", o.nodes, "nodes");
+  a.choice("--topology", o.topology, {kinds.begin(), kinds.end()}, "kind of topology");
+  a.option("--nodes", o.nodes, "number of nodes");
   a.option("--nics", o.nics, "NICs per node on this network");
   a.option("--switch", o.switch_id, "catalog id of the switch", "ID");
   a.option("--radix", o.radix, "switch ports at the NIC's rate; default: from the catalog");
   a.option("--rate", o.rate, "line rate of a NIC", "Gb/s");
-  a.option("--planes", o.planes, "planes");
+  a.option("--planes", o.planes, "number of planes");
   a.option("--oversubscription", o.oversubscription,
            "bandwidth down over bandwidth up at the leaf");
   a.option("--torus", o.torus, "dimensions of a torus, such as 16x16x4", "SIZES");

@@ -185,7 +185,7 @@ Verb layout_verb() {
                                  "catalog id, alias, or a config.json file");
             arguments.option("--accelerator", o->question.accelerator,
                              "catalog id of the accelerator", "ID");
-            arguments.option("--gpus", o->question.gpus, "accelerators");
+            arguments.option("--gpus", o->question.gpus, "number of accelerators");
             arguments.option("--batch", o->question.batch, "sequences per step");
             arguments.option("--sequence", o->question.sequence, "tokens per sequence");
             arguments.option("--precision", o->question.precision, "bf16, fp8, mxfp8, nvfp4 ...",

@@ -171,7 +171,7 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
                        .most_tp = 8};
   const auto all = jobs::serving_for(c.review->models(), ask, view.peak);
   ASSERT_GT(all.size(), 13U);
-  const Json& all_drawn = c.view["choices"];
+  const Json& drawing = c.view["choices"];
   std::size_t at = 0;
   int current = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -180,28 +180,28 @@ TEST(ViewServing, choices_meet_model_and_objectives) {
         o.engine == "tensorrt-llm" && o.format == catalog::Dtype::fp8 && o.tp == 1 && !o.apart;
     current += in_use;
     if (i >= 12 && !in_use) continue;
-    ASSERT_LT(at, all_drawn.size());
-    EXPECT_EQ(all_drawn[at], Json({{"engine", o.engine},
+    ASSERT_LT(at, drawing.size());
+    EXPECT_EQ(drawing[at], Json({{"engine", o.engine},
                                    {"format", to_text(o.format)},
                                    {"tp", o.tp},
                                    {"apart", o.apart},
                                    {"replicas", o.replicas},
                                    {"prefill", o.prefill},
                                    {"gpus", o.gpus},
-                                   {"batch", all_drawn[at]["batch"]},
-                                   {"requests_per_s", all_drawn[at]["requests_per_s"]},
-                                   {"ttft_s", all_drawn[at]["ttft_s"]},
-                                   {"tpot_s", all_drawn[at]["tpot_s"]},
-                                   {"error_ratio", all_drawn[at]["error_ratio"]},
+                                   {"batch", drawing[at]["batch"]},
+                                   {"requests_per_s", drawing[at]["requests_per_s"]},
+                                   {"ttft_s", drawing[at]["ttft_s"]},
+                                   {"tpot_s", drawing[at]["tpot_s"]},
+                                   {"error_ratio", drawing[at]["error_ratio"]},
                                    {"current", in_use}}));
-    EXPECT_DOUBLE_EQ(all_drawn[at]["batch"], o.batch);
-    EXPECT_DOUBLE_EQ(all_drawn[at]["requests_per_s"], o.requests.base());
-    EXPECT_DOUBLE_EQ(all_drawn[at]["ttft_s"], o.ttft.base());
-    EXPECT_DOUBLE_EQ(all_drawn[at]["tpot_s"], o.tpot.base());
-    EXPECT_DOUBLE_EQ(all_drawn[at]["error_ratio"], o.error);
+    EXPECT_DOUBLE_EQ(drawing[at]["batch"], o.batch);
+    EXPECT_DOUBLE_EQ(drawing[at]["requests_per_s"], o.requests.base());
+    EXPECT_DOUBLE_EQ(drawing[at]["ttft_s"], o.ttft.base());
+    EXPECT_DOUBLE_EQ(drawing[at]["tpot_s"], o.tpot.base());
+    EXPECT_DOUBLE_EQ(drawing[at]["error_ratio"], o.error);
     ++at;
   }
-  EXPECT_EQ(all_drawn.size(), at);
+  EXPECT_EQ(drawing.size(), at);
   EXPECT_EQ(current, 1);
 }
 
@@ -217,12 +217,12 @@ TEST(ViewServing, iterations_are_of_one_replica_at_peak_load) {
   const auto notes = traffic::trace_iterations(
       policy, clock, processes::window_arrivals(ask, ask.high, Seconds(400 / ask.high), 1), 240);
   ASSERT_EQ(notes.size(), 240U);
-  const Json& all_drawn = c.view["iterations"];
-  EXPECT_DOUBLE_EQ(all_drawn["rate"], ask.high);
-  EXPECT_DOUBLE_EQ(all_drawn["end_s"], notes.back().start + notes.back().seconds);
-  ASSERT_EQ(all_drawn["rows"].size(), notes.size());
+  const Json& drawing = c.view["iterations"];
+  EXPECT_DOUBLE_EQ(drawing["rate"], ask.high);
+  EXPECT_DOUBLE_EQ(drawing["end_s"], notes.back().start + notes.back().seconds);
+  ASSERT_EQ(drawing["rows"].size(), notes.size());
   for (std::size_t i = 0; i < notes.size(); ++i) {
-    const Json& row = all_drawn["rows"][i];
+    const Json& row = drawing["rows"][i];
     EXPECT_DOUBLE_EQ(row["start_s"], notes[i].start);
     EXPECT_DOUBLE_EQ(row["time_s"], notes[i].seconds);
     EXPECT_EQ(row["prompt_tokens"], notes[i].prompt_tokens);
