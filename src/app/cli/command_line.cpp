@@ -60,6 +60,41 @@ std::string full_name(const CLI::App& app) {
   return full_name(*app.get_parent()) + ' ' + app.get_name();
 }
 
+// Column at which the parser's help begins the descriptions of options and verbs.
+constexpr std::size_t kHelpColumn = 30;
+
+// Returns a help text with descriptions folded to the width. Examples stay whole, so that they can
+// be copied.
+std::string folded_help(const std::string& help, std::size_t width) {
+  std::string out;
+  for (const std::string_view line : split(help, '\n')) {
+    const bool has_description =
+        line.size() > width && width > 2 * kHelpColumn &&
+        (line.substr(0, kHelpColumn).ends_with("  ") || line.starts_with(' ') == false);
+    if (!has_description) {
+      out += std::string(line) + '\n';
+      continue;
+    }
+    const std::size_t column = line.starts_with(' ') ? kHelpColumn : 0;
+    out += line.substr(0, column);
+    std::size_t used = column;
+    bool is_first = true;
+    for (const std::string_view word : split(line.substr(column), ' ')) {
+      if (!is_first && used + 1 + word.size() > width) {
+        out += '\n' + std::string(column, ' ');
+        used = column;
+        is_first = true;
+      }
+      out += (is_first ? "" : " ") + std::string(word);
+      used += word.size() + (is_first ? 0 : 1);
+      is_first = false;
+    }
+    out += '\n';
+  }
+  if (!out.empty()) out.pop_back();  // the last line of `help` has no newline
+  return out;
+}
+
 // Returns the innermost verb that the words name, so that help and hints are about that verb.
 const CLI::App& spoken_of(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* app = &program;
@@ -192,7 +227,9 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
     program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     const CLI::App& app = spoken_of(program, words);
-    terminal.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
+    terminal.out << folded_help(
+        app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent())),
+        terminal.style.width);
     return finish(terminal, ExitCode::good);
   } catch (const CLI::CallForVersion& version) {
     terminal.out << version.what() << '\n';

@@ -38,10 +38,13 @@ void list_templates(Format format, Terminal& terminal) {
     terminal.out << json.text() << '\n';
     return;
   }
+  report::Table table{.header = {}, .rows = {}, .flush_right = {}};
   for (const design_text::Template& t : all) {
-    const std::string line = fmt::format("{:<18}  {}", t.name, t.summary);
-    terminal.out << report::folded(line, terminal.style.width) << '\n';
+    table.rows.push_back({std::string(t.name), std::string(t.summary)});
   }
+  report::Document document;
+  document.table(std::move(table));
+  terminal.out << to_text(document, terminal.style);
 }
 
 Result<std::string_view> template_text(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/csv.h"
 #include "core/base/json_writer.h"
@@ -67,6 +68,7 @@ std::string definition_of(const GlossaryEntry& entry) {
   std::string text = entry.stands_for.empty()
                          ? entry.meaning
                          : fmt::format("{}: {}", entry.stands_for, entry.meaning);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   if (!entry.avoided.empty()) {
     text += fmt::format(". We write \"{}\", not: {}", entry.word, list_of(entry.avoided));
   }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery::report {
 namespace {
@@ -46,13 +47,24 @@ double least_written(const figures::Figure& f) {
   return is_probability(f.kind) ? 0 : least_written(f.unit());
 }
 
-std::string text_of(double value, Unit unit, double least) {
-  return value > 0 && value < least ? "under " + show(least, unit) : show(value, unit);
+// Returns a value of thousands with three significant digits: 809,748 becomes 810,000.
+double rounded(double value) {
+  const double size = std::fabs(value);
+  if (size < 1e3 || size >= 1e6) return value;
+  const double step = size < 1e4 ? 10 : size < 1e5 ? 100 : 1000;
+  return std::round(value / step) * step;
+}
+
+bool is_rate(Unit unit) { return unit == Unit::tokens_per_s || unit == Unit::per_second; }
+
+std::string text_of(double value, Unit unit, double least, bool is_exact) {
+  if (value > 0 && value < least) return "under " + show(least, unit);
+  return show(is_rate(unit) || (unit == Unit::count && !is_exact) ? rounded(value) : value, unit);
 }
 
 std::string interval_text(const Estimate& e, Unit unit, double least) {
-  std::string low = text_of(e.low, unit, least);
-  const std::string high = text_of(e.high, unit, least);
+  std::string low = text_of(e.low, unit, least, false);
+  const std::string high = text_of(e.high, unit, least, false);
   if (low == high) return "";
   return fmt::format("{} .. {}", low, high);
 }
@@ -63,10 +75,13 @@ bool is_zero(const figures::Figure& f) {
 
 }  // namespace
 
-std::string readable(double value, Unit unit) { return text_of(value, unit, least_written(unit)); }
+std::string readable(double value, Unit unit) {
+  return text_of(value, unit, least_written(unit), true);
+}
 
 std::string readable(const figures::Figure& figure) {
-  return text_of(figure.estimate.value, figure.unit(), least_written(figure));
+  const Estimate& e = figure.estimate;
+  return text_of(e.value, figure.unit(), least_written(figure), e.low == e.high);
 }
 
 std::string readable_interval(const Estimate& e, Unit unit) {

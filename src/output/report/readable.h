@@ -8,8 +8,9 @@
 //   money    1 USD
 //   counts   0.01
 //
-// Zero is written as zero. An interval whose two ends read the same is left out. JSON and CSV have
-// the exact values.
+// Rates from a thousand to a million, and estimated counts, are rounded to three digits too:
+// 810,000 tokens/s. Counts without an interval are exact: 1,016 GPUs. Zero is written as zero. An
+// interval whose two ends read the same is left out. JSON and CSV have the exact values.
 #pragma once
 
 #include <string>

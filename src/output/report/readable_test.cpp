@@ -33,6 +33,13 @@ TEST(Readable, queue_waits_have_a_resolution_of_a_second) {
   EXPECT_EQ(readable(figure(FigureId::request_wait, 0.012, 0, 1)), "12 ms");
 }
 
+TEST(Readable, rates_and_estimated_counts_have_three_digits) {
+  EXPECT_EQ(readable(809'748, Unit::tokens_per_s), "810,000 tokens/s");
+  EXPECT_EQ(readable(1'078, Unit::tokens_per_s), "1,080 tokens/s");
+  EXPECT_EQ(readable(figure(FigureId::accelerator_hours, 521'308, 412'560, 630'343)), "521,000");
+  EXPECT_EQ(readable(1'016, Unit::count), "1,016");
+}
+
 TEST(Readable, a_small_probability_keeps_its_digits) {
   EXPECT_EQ(readable(figure(FigureId::loss_per_save, 0.000412, 0, 1)), "0.0412 %");
 }

@@ -38,7 +38,7 @@ void add_goals(Document& d, const run::Run& run, const verdict::Verdict* review)
   } else {
     for (const JudgedGoal& j : goals_of(run, *review)) {
       if (j.outcome->known) {
-        add(*j.outcome, j.by_run ? "" : ", by the review");
+        add(*j.outcome, j.by_run ? "" : " (by the review)");
       } else {
         t.rows.push_back({j.outcome->text, "not known", "", ""});
       }
