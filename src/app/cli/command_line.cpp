@@ -67,15 +67,17 @@ constexpr std::size_t kHelpColumn = 30;
 // be copied.
 std::string folded_help(const std::string& help, std::size_t width) {
   std::string out;
+  bool is_example = false;
   for (const std::string_view line : split(help, '\n')) {
-    const bool has_description =
-        line.size() > width && width > 2 * kHelpColumn &&
-        (line.substr(0, kHelpColumn).ends_with("  ") || line.starts_with(' ') == false);
+    is_example = is_example || line == "Examples:";
+    const bool is_plain = !line.starts_with(' ');
+    const bool has_description = line.size() > width && width > 2 * kHelpColumn && !is_example &&
+                                 (is_plain || line.substr(0, kHelpColumn).ends_with(' '));
     if (!has_description) {
       out += std::string(line) + '\n';
       continue;
     }
-    const std::size_t column = line.starts_with(' ') ? kHelpColumn : 0;
+    const std::size_t column = is_plain ? 0 : kHelpColumn;
     out += line.substr(0, column);
     std::size_t used = column;
     bool is_first = true;
