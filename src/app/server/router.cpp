@@ -35,7 +35,7 @@ std::optional<PathValues> match(std::string_view pattern, std::string_view path)
 }
 
 Response method_not_allowed(const std::string& allowed) {
-  Response response = problem(405, "this address takes " + allowed);
+  Response response = problem(405, "this address accepts " + allowed);
   response.headers.emplace_back("Allow", allowed);
   return response;
 }
