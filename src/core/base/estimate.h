@@ -2,8 +2,7 @@
 //
 // low..high is the 80 % interval (p10 to p90). The one rule for combining Estimates:
 //   - errors of different inputs are independent;
-//   - a product or quotient adds the log half-widths in quadrature, each side by itself:
-//       ln(high/value) = sqrt(sum_i ln(high_i/value_i)^2), and low likewise (a divisor swaps
+// - a product or quotient adds the log half-widths in quadrature, each side separately:
 //       sides);
 //   - a sum adds the half-widths in quadrature, each side by itself; a subtrahend swaps sides;
 //   - the basis of a combination is the weakest of its inputs, and at best `derived`.

@@ -14,7 +14,7 @@ void need(bool holds, const Provenance& row, const char* code, std::string what,
   if (!holds) faults.push_back(row_fault(row, code, std::move(what), why));
 }
 
-// Missing ends are left out; the rest must not fall.
+// Returns true if the values that are present never fall; missing ones are skipped.
 bool rising(std::initializer_list<std::optional<double>> values) {
   std::optional<double> last;
   for (const auto& v : values) {
@@ -36,7 +36,7 @@ void check_range(const std::optional<PriceRange>& price, const Provenance& row,
        "the low price is above the high one", "", faults);
 }
 
-// "+4x100G" in the breakout column: uplinks beside the ports.
+// Reads "+4x100G" in the breakout column: uplinks in addition to the ports.
 BytesPerSecond uplinks(const Switch& s) {
   if (!s.breakout.starts_with('+')) return {};
   const auto at = s.breakout.find('x');

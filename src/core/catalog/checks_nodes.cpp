@@ -14,7 +14,7 @@ struct Supplies {
   Watts each;
 };
 
-// "6x3.3" is six supplies of 3.3 kW; other texts ("busbar") state no count.
+// Reads "6x3.3" as six supplies of 3.3 kW; other texts ("busbar") state no count.
 std::optional<Supplies> supplies_of(const std::string& text) {
   const auto at = text.find('x');
   if (at == std::string::npos) return std::nullopt;
@@ -29,7 +29,7 @@ struct Spare {
   int spare = 0;
 };
 
-// "4+2": four must live, two may fail.
+// Reads "4+2": four must work, two may fail.
 std::optional<Spare> spare_of(const std::string& text) {
   const auto at = text.find('+');
   if (at == std::string::npos) return std::nullopt;
@@ -106,7 +106,7 @@ void check_supplies(const Node& n, Diagnostics& faults) {
   }
 }
 
-// Rejects "4U DGX H100" and "2.4 MW of cooling a rack", both found in print.
+// Refuses "4U DGX H100" and "2.4 MW of cooling per rack", both of which have been published.
 void check_density(const Node& n, Diagnostics& faults) {
   if (!n.rack_units || !n.max_power) return;
   if (*n.rack_units < 1 || *n.rack_units > 60) {

@@ -25,7 +25,7 @@ const DenseRatio* ratio_rule(const Catalog& c, const Accelerator& a, Dtype dtype
   return found;
 }
 
-// Older parts have fp16 and no bf16; the two are one rate wherever both exist, Gaudi apart.
+// Older parts have fp16 and no bf16. Parts with both have the same rate for both, except Gaudi.
 std::optional<FlopsPerSecond> peak_16_bit(const Accelerator& a) {
   return a.peak(Dtype::bf16) ? a.peak(Dtype::bf16) : a.peak(Dtype::fp16);
 }
@@ -119,7 +119,7 @@ void check_link(const Catalog& c, const Accelerator& a, Diagnostics& faults) {
   }
 }
 
-// "H100 SXM5 80GB" says what the memory column must say.
+// Reads the memory size from a name such as "H100 SXM5 80GB", which must match the memory column.
 std::optional<double> gigabytes_in(const std::string& name) {
   const auto at = name.find("GB");
   if (at == std::string::npos || at == 0) return std::nullopt;
@@ -151,8 +151,8 @@ void check_mig(const Catalog& c, const MigProfile& m, Diagnostics& faults) {
                                "no accelerator '" + m.accelerator_id + "'", ""));
     return;
   }
-  // The name rounds the share of the whole memory up to a decimal GB; an instance gets a little
-  // less.
+  // The name rounds the instance's share of the whole memory up to a decimal GB; the instance
+  // itself gets a little less.
   const auto dot = m.profile.find('.');
   const auto end = m.profile.find("gb");
   if (dot == std::string::npos || end == std::string::npos || end < dot) return;

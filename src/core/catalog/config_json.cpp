@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Keys = std::initializer_list<const char*>;
 
-// Bounds that no published model comes near; beyond them a figure is a slip or an attack.
+// Bounds far above any published model; a larger figure is a slip or an attack.
 constexpr std::int64_t kLayersMax = 2000;
 constexpr std::int64_t kHeadsMax = 8192;
 constexpr std::int64_t kWidthMax = 4'000'000;
@@ -34,13 +34,13 @@ Place place_at(std::string_view text, std::size_t offset, const std::string& fil
 
 struct Scan {
   int depth = 0;                 // the deepest nesting
-  std::size_t deepest_at = 0;    // where kConfigDepthMax is first passed
+  std::size_t deepest_at = 0;    // where the nesting first exceeds kConfigDepthMax
   std::string with_null_tokens;  // the text with Python's Infinity and NaN written as null
 };
 
-// Before the parser sees the text, since it recurses: nesting by a linear scan outside strings.
-// Python writes Infinity and NaN, which JSON lacks; no shape field may be either, so they read
-// null.
+// Checks the nesting by a linear scan outside strings before the parser sees the text, because the
+// parser recurses. Python writes Infinity and NaN, which JSON lacks. No shape field may be either,
+// so they are read as null.
 Scan scan_text(std::string_view text) {
   Scan scan;
   scan.with_null_tokens.reserve(text.size());
@@ -108,7 +108,8 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
   }
 }
 
-// The values of one object; null counts as absent. Faults gather, and a faulty value reads as 0.
+// The values of one object. A null counts as absent. Faults are collected, and a faulty value reads
+// as 0.
 class Fields {
  public:
   Fields(const Json& object, const std::string& id, Diagnostics& faults)
@@ -130,7 +131,7 @@ class Fields {
       fault("config.type", name(keys) + " must be a whole number");
       return std::nullopt;
     }
-    // A value above the signed range would wrap; it is out of any range here.
+    // An unsigned value above the signed range would wrap, so it counts as out of range.
     const bool huge = value->is_number_unsigned() &&
                       value->get<std::uint64_t>() > static_cast<std::uint64_t>(kWindowMax);
     const std::int64_t v = huge ? most + 1 : value->get<std::int64_t>();
@@ -200,12 +201,12 @@ bool read_gated_mlp(Fields& f, const std::string& type) {
   }
   static constexpr std::array<std::string_view, 6> kPlain = {
       "relu", "relu2", "gelu", "gelu_new", "gelu_fast", "relu_squared"};
-  // StarCoder 2 names the activation that Gemma gates and does not gate it.
+  // StarCoder 2 uses the activation that Gemma gates, but does not gate it.
   return std::ranges::find(kPlain, activation) == kPlain.end() && type != "starcoder2";
 }
 
-// Mamba-2's scan as Nemotron-H's line writes it, and the gated delta rule of Qwen3-Next's, whose
-// products have the same widths; other linear attentions leave it blank.
+// Reads the scan's shape: Mamba-2 as Nemotron-H writes it, and the gated delta rule of Qwen3-Next,
+// whose products have the same widths. Other kinds of linear attention have no shape here.
 void read_scan(Fields& f, ModelShape& m) {
   const auto width = [&](const char* mamba, const char* delta) {
     return static_cast<double>(f.maybe({mamba, delta}, 1, kWidthMax).value_or(0));
@@ -260,7 +261,7 @@ void read_sizes(Fields& f, ModelShape& m, const std::string& type) {
 
 void read_heads(Fields& f, ModelShape& m) {
   m.heads = static_cast<int>(f.need({"num_attention_heads", "n_head", "n_heads"}, kHeadsMax));
-  // transformers: kv heads default to the heads.
+  // transformers' default: kv_heads = heads.
   m.kv_heads = static_cast<int>(
       f.maybe({"num_key_value_heads", "num_kv_heads"}, 1, kHeadsMax).value_or(m.heads));
   if (m.heads > 0 && m.kv_heads > 0 && m.heads % m.kv_heads != 0) {
@@ -291,7 +292,8 @@ void read_heads(Fields& f, ModelShape& m) {
   }
 }
 
-// Every n-th layer is full: n where full layers stand at equal distance, with any phase.
+// Returns n if every n-th layer is full, that is, if the full layers are equally spaced (with any
+// offset).
 std::optional<int> period_of_full(const Json& types) {
   std::optional<std::size_t> last;
   std::size_t step = 0;
@@ -311,7 +313,7 @@ std::optional<int> period_of_full(const Json& types) {
 
 void read_window(Fields& f, ModelShape& m, const std::string& type) {
   if (type.starts_with("llama4")) {
-    // Chunked attention in three layers of four: the family's no_rope_layer_interval is 4.
+    // Chunked attention in three layers out of four: the family's no_rope_layer_interval is 4.
     m.sliding_window = static_cast<double>(f.zero_or({"attention_chunk_size"}, kWindowMax));
     m.full_attention_every = static_cast<int>(
         f.maybe({"no_rope_layer_interval"}, 1, kLayersMax).value_or(m.sliding_window > 0 ? 4 : 0));
@@ -332,7 +334,7 @@ void read_window(Fields& f, ModelShape& m, const std::string& type) {
     }
     m.full_attention_every = period.value_or(0);
   } else if (f.flag("use_sliding_window") == true) {
-    // Qwen 2: the first max_window_layers are full, the rest slide.
+    // Qwen 2: the first max_window_layers are full, the rest use the window.
     const std::int64_t full = f.zero_or({"max_window_layers"}, kLayersMax);
     if (full >= m.layers) m.sliding_window = 0;
     if (full > 0 && full < m.layers) {
@@ -344,7 +346,7 @@ void read_window(Fields& f, ModelShape& m, const std::string& type) {
   }
 }
 
-// How many layers have a plain MLP; where they stand among the expert layers is not kept.
+// Returns how many layers have a plain MLP; their positions among the expert layers are not kept.
 int dense_layers(Fields& f, const ModelShape& m) {
   if (const Json* freq = f.list("moe_layer_freq")) {
     return static_cast<int>(std::ranges::count_if(
@@ -403,7 +405,7 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
   m.ffn = plain ? static_cast<double>(*plain) : m.expert_ffn;
   read_shared_experts(f, m, type);
   if (f.flag("enable_moe_block") == true) {
-    // Gemma 4 runs the plain MLP beside the experts in every layer: a shared expert by our names.
+    // Gemma 4 runs the plain MLP beside the experts in every layer: we call that a shared expert.
     m.shared_experts = 1;
     m.shared_expert_ffn = m.ffn;
   }
@@ -424,7 +426,7 @@ bool read_tied(Fields& f, Fields& outer, const std::string& type) {
       return level->flag("tie_word_embeddings").value_or(false);
     }
   }
-  // The families whose configuration class ties by default.
+  // The families whose configuration class ties the embeddings by default.
   return family_in(type, {"gemma", "gpt2", "mpt", "bloom", "opt", "falcon"});
 }
 
@@ -433,7 +435,7 @@ bool read_tied(Fields& f, Fields& outer, const std::string& type) {
 Result<ModelShape> model_from_config_json(std::string_view text, const std::string& id) {
   const auto parsed = parse_json(text, id);
   if (!parsed) return std::unexpected(parsed.error());
-  // A multimodal model keeps its language model one level down.
+  // A multimodal model's file has its language model one level down.
   const Json* inner = &*parsed;
   for (const char* key : {"text_config", "llm_config", "language_config"}) {
     const auto at = parsed->find(key);

@@ -1,4 +1,4 @@
-// The fault of a file that data/ should have had.
+// The error for a file that is missing from data/.
 #pragma once
 
 #include <string>

@@ -12,12 +12,12 @@ namespace orrery::catalog {
 namespace {
 
 constexpr std::size_t kHoursOfDay = 24;
-// Ten years.
+// Ten years of hours.
 constexpr std::size_t kMostHours = 87'672;
 constexpr std::size_t kMostFaults = 5;
 
-// A column, and what can stand in it: grids burn nothing dirtier than oil shale and peat, and
-// nowhere on land is it hotter or colder.
+// A column and its plausible range: no grid burns anything dirtier than oil shale and peat, and no
+// place on land is hotter or colder.
 struct Column {
   const char* name;
   double least;
