@@ -15,7 +15,7 @@ bool is_admitted(const QueueView& view, const QueuedJob& job) {
   return view.gate == nullptr || view.gate->admits(job);
 }
 
-// When the job would have its place, and its limits room for it, as running jobs end.
+// Returns when running jobs' ends would give the job its place and room within its limits.
 SimTime earliest_place(const QueueView& view, NodePool pool, const QueuedJob& job) {
   std::vector<NodeShare> where;
   LimitRoom room;
