@@ -5,7 +5,7 @@
 namespace orrery::engines {
 namespace {
 
-// SplitMix64's finisher: names of blocks must not meet by chance.
+// SplitMix64's finisher, so that names of blocks do not collide by chance.
 std::uint64_t mix(std::uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;
@@ -39,7 +39,8 @@ BlockPool::BlockPool(int blocks, int block_tokens, bool sharing, int tier_blocks
   }
 }
 
-// The whole prefix decides a name: where the shared part ends inside a block, so does its sharing.
+// A name depends on the whole prefix: if the shared part ends inside a block, sharing ends there
+// too.
 std::uint64_t BlockPool::name_of(const Sequence& s, int block) const {
   const RequestSpec& spec = s.spec;
   const int end = (block + 1) * block_tokens_;

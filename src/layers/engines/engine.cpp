@@ -7,7 +7,7 @@
 namespace orrery::engines {
 namespace {
 
-// The numbers of one row; what is missing or out of range is told once a column.
+// The numbers of one row; a value that is missing or out of range is reported once per column.
 class EngineRow {
  public:
   EngineRow(const CsvTable& table, const CsvRow& row, Diagnostics& faults)
