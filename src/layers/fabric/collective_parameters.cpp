@@ -47,7 +47,7 @@ bool set_network(CollectiveParameters& p, const Row& r) {
   return false;
 }
 
-// "multi below 64 MiB": whether NICs take part, and the size up to which the widths hold.
+// Parses "multi below 64 MiB": whether NICs take part, and up to which size the widths apply.
 bool set_interval(CollectiveParameters& p, const Row& r) {
   const bool network = r.name.starts_with("multi");
   Bytes below(std::numeric_limits<double>::infinity());

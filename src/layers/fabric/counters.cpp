@@ -82,7 +82,7 @@ Diagnostics judge_counters(const CsvTable& counters) {
   const auto ports = read_ports(counters);
   if (!ports) return ports.error();
   Diagnostics out;
-  std::set<std::string> held;  // switches that are paused hard from somewhere
+  std::set<std::string> held;  // switches with a port under a pause storm
   for (const Port& p : *ports) {
     judge_port(counters, p, out);
     if (p.storms()) held.insert(p.switch_name);

@@ -9,12 +9,12 @@
 namespace orrery::fabric {
 namespace {
 
-// Above this the counts stop meaning a building and arithmetic in int could overflow.
+// Above this the counts no longer describe a building, and int arithmetic could overflow.
 constexpr std::int64_t kMostEndpoints = 16'000'000;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Ports of a leaf that face nodes, with the rest facing up: R/2 at 1:1, 32 of 56 at 4:3.
+// Ports of a leaf that face nodes; the rest face up: R/2 at 1:1, 32 of 56 at 4:3.
 struct LeafPorts {
   int down = 0;
   int up = 0;
@@ -64,7 +64,8 @@ Diagnostics faults_of(const FabricSpec& s) {
   return out;
 }
 
-// Leaves of a unit of `nodes` nodes and `rails` rails. A full unit has one leaf a rail.
+// Returns the leaves of a unit of `nodes` nodes and `rails` rails. A full unit has one leaf per
+// rail.
 LeafUnit rail_unit(int node_from, int nodes, int rail_from, int rails, int down) {
   const int per_leaf = std::max(1, std::min(rails, down / nodes));
   return {.node_from = node_from,
@@ -75,7 +76,7 @@ LeafUnit rail_unit(int node_from, int nodes, int rail_from, int rails, int down)
           .leaves = static_cast<int>(ceil_div(rails, per_leaf))};
 }
 
-// Units of one group over all nodes, `rails` rails from `rail_from`.
+// Returns the units of one group over all nodes, with `rails` rails from `rail_from`.
 SwitchGroup rail_group(int down, int node_from, int nodes, int rail_from, int rails) {
   SwitchGroup g;
   for (int at = node_from; at < node_from + nodes; at += down) {
@@ -86,7 +87,8 @@ SwitchGroup rail_group(int down, int node_from, int nodes, int rail_from, int ra
   return g;
 }
 
-// A plain fat tree fills leaves in the order of endpoints: one unit of one rail over "endpoints".
+// A plain fat tree fills leaves in the order of endpoints: one unit with one rail, whose "nodes"
+// are endpoints.
 SwitchGroup plain_group(int from, int endpoints, int down) {
   SwitchGroup g;
   for (int at = from; at < from + endpoints; at += down) {
@@ -109,7 +111,7 @@ std::int64_t leaf_count(const FabricSpec& s, int down) {
 
 std::vector<SwitchGroup> three_tier_groups(const FabricSpec& s, int down) {
   std::vector<SwitchGroup> out;
-  const int most_leaves = down;  // a spine has R/2 ports down: one to each leaf of its group
+  const int most_leaves = down;  // a spine has R/2 ports down, one to each leaf of its group
   if (s.kind == catalog::TopologyKind::fat_tree) {
     const int endpoints = s.nodes * s.rails;
     for (int at = 0; at < endpoints; at += most_leaves * down) {
@@ -164,7 +166,7 @@ void build_three_tiers(Topology& t, LeafPorts ports) {
   finish_clos(t, ports.up);
 }
 
-// One leaf switch for everything, with all its ports down: a network too small for a second tier.
+// Builds one leaf switch with all its ports down, for a network too small for a second tier.
 void build_one_tier(Topology& t) {
   const FabricSpec& s = t.spec;
   t.tiers = 1;
@@ -172,7 +174,8 @@ void build_one_tier(Topology& t) {
   finish_clos(t, 0);
 }
 
-// Each rail by itself: one switch with all its ports down, or its own two tiers above R nodes.
+// Builds each rail separately: one switch with all its ports down, or its own two tiers above R
+// nodes.
 void build_rail_only(Topology& t, LeafPorts ports) {
   const FabricSpec& s = t.spec;
   t.tiers = s.nodes <= s.radix ? 1 : 2;
@@ -202,7 +205,7 @@ Result<Topology> build_clos(Topology t) {
     return t;
   }
   const std::int64_t leaves = leaf_count(s, ports.down);
-  // A spine has R ports, one to each leaf at least.
+  // A spine has R ports, at least one to each leaf.
   const bool two_fit = leaves <= s.radix;
   const bool one_fits =
       std::int64_t{s.nodes} * s.rails + s.manager_ports <= s.radix && s.oversubscription == 1;
@@ -261,7 +264,8 @@ Topology build_torus(Topology t) {
   return t;
 }
 
-// nodes = domains, rails = accelerators of a domain; one link from each to each switch chip.
+// nodes = domains, rails = accelerators per domain; each accelerator has one link to each switch
+// chip.
 Topology build_scale_up(Topology t) {
   t.tiers = 1;
   t.leaves = std::int64_t{t.spec.nodes} * t.spec.scaleup_chips;
@@ -324,7 +328,8 @@ BytesPerSecond bisection(const Topology& t) {
       return rate * (wrap * static_cast<double>(t.endpoints) / k_max);
     }
     case catalog::TopologyKind::dragonfly: {
-      // Half the groups face the other half; every pair of groups has its share of global links.
+      // Half the groups face the other half; each pair of groups has an equal share of the global
+      // links.
       const double g = t.dragonfly_groups;
       const double cut =
           g / 2 * (g / 2) / (g * (g - 1) / 2) * static_cast<double>(t.spine_core_links);
@@ -342,7 +347,7 @@ BytesPerSecond bisection(const Topology& t) {
 double bisection_share(const Topology& t) {
   if (t.spec.kind == catalog::TopologyKind::scale_up) return 1;
   const double half = static_cast<double>(t.endpoints) / 2;
-  // Ports without a rate (a node whose NICs are not known) send nothing.
+  // Ports without a rate (of a node whose NICs are unknown) send nothing.
   return t.spec.link_rate > BytesPerSecond(0) ? bisection(t) / (t.spec.link_rate * half) : 0;
 }
 
