@@ -8,9 +8,9 @@
 // IEEE Access 2025), scaled to other nodes by their nameplate. Levels: matrix work is 1 by
 // definition; memory work was measured on an H200 (decode with batch 1: 424 of 691 W, idle 75);
 // communication was fitted to MLPerf Training v4.0 LoRA on 1, 8 and 64 nodes, which gives the
-// same level. docs/models/power.md shows the fits and their residuals. Wrong for: transients below
-// a second (swing.h), mixed-precision parts whose matrix work stays under the power limit, nodes
-// whose fans react strongly to the load.
+// same level as memory work. docs/models/power.md shows the fits and their residuals. Wrong for:
+// transients below a second (swing.h), mixed-precision parts whose matrix work stays under the
+// power limit, nodes whose fans react strongly to the load.
 #pragma once
 
 #include <optional>

@@ -12,10 +12,12 @@ namespace orrery::failure {
 namespace {
 
 constexpr int kGpusOfRates = 8;
-// Below and above, too few runs are published to follow the trend: the rate stays as it is there.
+// Below and above these sizes too few runs are published to follow the trend, so the rate stays
+// constant.
 constexpr double kFewNodes = 128;
 constexpr double kManyNodes = 2048;
-// Of a fleet's own rate: without a count; and from one season to the next. Both assumed.
+// Uncertainty factors of a fleet's own rate: if no count is given, and from one season to the next.
+// Both are assumed.
 constexpr double kOwnFactor = 1.5;
 constexpr double kSeason = 0.2;
 constexpr double kNormal90 = 1.2816;
