@@ -93,7 +93,7 @@ class Scanner {
   int record_line_ = 1;
   bool open_quote_ = false;
   std::vector<std::string_view> fields_;
-  // a deque, because growing it does not move the strings that views point to
+  // A deque, because growing it does not move the strings that views point to.
   std::deque<std::string> copies_;
 };
 

@@ -40,7 +40,7 @@ struct Estimate {
 };
 
 Estimate exact(double value, Basis basis, std::string reference);
-// value with low = value * (1 - below) and high = value * (1 + above), as fractions.
+// Returns `value` with low = value * (1 - below) and high = value * (1 + above).
 Estimate within(double value, double below, double above, Basis basis, std::string reference);
 
 Estimate operator+(const Estimate& a, const Estimate& b);

@@ -123,10 +123,10 @@ std::string grouped(std::int64_t v) {
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
-  // a longer word is no typing error, and comparing it costs time
+  // A longer word is no typing error, and comparing it costs time.
   constexpr std::size_t kLongestWord = 64;
   if (word.size() > kLongestWord) return std::nullopt;
-  // one wrong letter in a word of three still counts as a typing error
+  // One wrong letter in a word of three still counts as a typing error.
   std::size_t best = word.size() / 3 + 1;
   std::optional<std::string> found;
   std::vector<std::size_t> row;

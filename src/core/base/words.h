@@ -25,7 +25,7 @@ template <class E>
 struct Word {
   E value;
   std::string_view word;
-  // alternative spelling on the command line, in published rows or in reports
+  // Alternative spelling on the command line, in published rows or in reports.
   std::string_view other = {};
 
   constexpr std::string_view other_or_word() const { return other.empty() ? word : other; }

@@ -11,7 +11,7 @@
 
 namespace orrery::catalog {
 
-// gqa includes full (kv_heads = heads) and multi-query attention (kv_heads = 1)
+// gqa includes full (kv_heads = heads) and multi-query attention (kv_heads = 1).
 enum class AttentionKind { gqa, mla };
 
 struct ModelShape {

@@ -148,7 +148,7 @@ inline constexpr Word<Contract> kContractWords[] = {
     {Contract::spot, "spot"},
 };
 constexpr WordTable<Contract> words_of(Contract) { return kContractWords; }
-// the spelling in reports
+// The spelling in reports.
 constexpr std::string_view to_text(Contract c) { return other_word_of(c); }
 
 }  // namespace orrery::catalog

@@ -6,7 +6,7 @@ namespace orrery::sim {
 namespace {
 
 constexpr std::size_t kArity = 4;
-// leaves room for 2^56 events per run, more than any machine can process
+// Leaves room for 2^56 events per run, more than any machine can process.
 constexpr int kRankShift = 56;
 
 }  // namespace

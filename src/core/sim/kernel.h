@@ -128,7 +128,7 @@ class Kernel {
   std::uint64_t events_run_ = 0;
   bool stopped_ = false;
   std::size_t cancelled_ = 0;  // entries still in the heap whose timer was cancelled
-  // four children per parent: fewer levels, and the children share a cache line
+  // Four children per parent: fewer levels, and the children share a cache line.
   std::vector<Entry> heap_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;

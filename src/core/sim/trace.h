@@ -23,7 +23,7 @@ struct TraceRecord {
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // the record's texts are valid only during the call
+  // The record's texts are valid only during the call.
   virtual void record(const TraceRecord& record) = 0;
 };
 

@@ -33,7 +33,7 @@ struct FlopsOf {
 struct BytesOf {
   Bytes operator()(const Gemm& g) const {
     const double e = bytes_per_element(g.dtype);
-    // products of 8- and 4-bit operands produce 16-bit results
+    // Products of 8- and 4-bit operands produce 16-bit results.
     const double out = std::max(e, 2.0);
     return Bytes(g.groups * (e * g.m * g.k + g.weight_bytes() * g.k * g.n + out * g.m * g.n));
   }

@@ -43,7 +43,7 @@ struct Builder {
   OpList& forward;
   OpList& dgrad;
   OpList& wgrad;
-  // where passes over memory are added: the lists above, or the experts' own
+  // Where passes over memory are added: the lists above, or the experts' own.
   OpList* forward_passes;
   OpList* dgrad_passes;
   double tokens = 0;         // inside a tensor-parallel block
@@ -197,7 +197,7 @@ void attention_core(Builder& b, double q_heads, double kv_heads, double qk_dim, 
   work.attention_core.add(a);
   a.backward = true;
   b.dgrad.add(a);
-  // the log-sum-exp of each query
+  // The log-sum-exp of each query.
   work.saved[Saved::attention_scores] += b.tokens * q_heads * kSingle;
 }
 

@@ -117,11 +117,11 @@ class OpList {
 
 // What one layer sends to other ranks in a forward pass; the backward pass sends the same again.
 struct LayerMessages {
-  Bytes tp_tensor;          // b s h / c: gathered or reduced at each block's edge
-  // blocks that need it: attention, and the MLP unless it is replaced by experts
+  Bytes tp_tensor;  // b s h / c: gathered or reduced at each block's edge
+  // Blocks that need it: attention, and the MLP unless it is replaced by experts.
   double tp_exchanges = 0;
-  Bytes ep_tensor;          // sent by one rank in dispatch, and again in combine
-  Bytes cp_tensor;          // keys and values of one rank's share of the tokens
+  Bytes ep_tensor;  // sent by one rank in dispatch, and again in combine
+  Bytes cp_tensor;  // keys and values of one rank's share of the tokens
 };
 
 struct LayerWork {

@@ -36,11 +36,11 @@
 namespace orrery::cluster {
 
 enum class BackfillVariant {
-  fifo,          // nothing passes the head
-  best_effort,   // each job is tried in order and starts if it fits; there are no promises
-  easy,          // the shadow time is computed again at each event
-  easy_sticky,   // the head's place is chosen once and kept until it starts or comes due
-  // the head gets a time, but any job that fits may start before; tried again when due
+  fifo,         // nothing passes the head
+  best_effort,  // each job is tried in order and starts if it fits; there are no promises
+  easy,         // the shadow time is computed again at each event
+  easy_sticky,  // the head's place is chosen once and kept until it starts or comes due
+  // The head gets a time, but any job that fits may start before; tried again when due.
   unguarded,
   conservative,  // every waiting job has a promise that no later one may delay
   slurm,         // conservative, run every interval within bounds; between runs, like fifo
@@ -103,7 +103,7 @@ struct Starts {
 // What was promised to the first blocked job.
 struct Promise {
   JobIndex job = kNoJob;
-  // identifies the job together with its index, because an index may be reused
+  // Identifies the job together with its index, because an index may be reused.
   sim::SimTime submitted;
   sim::SimTime at;
   std::vector<NodeShare> shares;

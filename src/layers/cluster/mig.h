@@ -50,7 +50,7 @@ struct MigDemand {
 struct MigPacking {
   std::vector<MigLayout> gpus;
   std::vector<std::string> unplaced;  // profiles that this accelerator does not have
-  // lower bound, by compute slices, memory slices and single profiles
+  // Lower bound, by compute slices, memory slices and single profiles.
   int gpus_at_least = 0;
   int compute_used = 0;
   int memory_used = 0;

@@ -75,7 +75,7 @@ struct QueueOptions {
   ReservationBook reservations{};
   std::optional<PreemptionRules> preemption{};  // nullopt: no preemption
   StartGate* gate = nullptr;                    // must outlive the queue; null: all may start
-  // time before a job that lost its place may start again (Slurm: about 120 s)
+  // Time before a job that lost its place may start again (Slurm: about 120 s).
   Seconds requeue_delay;
 };
 

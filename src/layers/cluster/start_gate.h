@@ -35,8 +35,8 @@ struct QueuedJob {
   std::uint16_t qos = 0;       // 0: none
   std::uint32_t qos_seat = 0;  // its user's seat in that QOS (qos_gate.h)
   std::uint32_t user = 0;
-  std::uint8_t tier = 0;          // higher tiers come first and may preempt lower ones
-  // stopped when a reservation begins, instead of being kept off its nodes
+  std::uint8_t tier = 0;  // higher tiers come first and may preempt lower ones
+  // Stopped when a reservation begins, instead of being kept off its nodes.
   bool stays = false;
   std::uint64_t guest_of = 0;     // one bit per reservation that it may use (reservation.h)
   std::vector<NodeShare> shares;  // where it runs

@@ -72,8 +72,8 @@ inline constexpr double kDecodeQueries = 16;
 
 struct AttentionModel {
   Seconds launch;
-  double flop_seconds = 0;        // per FLOP on one unit
-  double pair_seconds = 0;        // per query, key and head on one unit: the exponential
+  double flop_seconds = 0;  // per FLOP on one unit
+  double pair_seconds = 0;  // per query, key and head on one unit: the exponential
   // The same for keys that no mask cuts: a chunk's queries over its prefix.
   double plain_pair_seconds = 0;
   // Rate with 8-bit keys relative to 16-bit keys; 0: the device's attention_rate.
@@ -93,8 +93,8 @@ struct PowerModel {
   Watts idle;    // at full clock, no kernel running
   Watts active;  // added while any kernel runs
   double joules_per_byte = 0;
-  Watts limit;                 // the device's default limit
-  double held = 1;             // share of the limit at which the power controller settles
+  Watts limit;      // the device's default limit
+  double held = 1;  // share of the limit at which the power controller settles
   // Share of the core's energy that scales with the square of the clock.
   double voltage_share = 0.8;
   double lowest_clock = 0.2;

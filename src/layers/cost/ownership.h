@@ -39,7 +39,7 @@ struct OwnershipInput {
   UsdPerJoule electricity = usd_per_kwh(0.08);
   std::string electricity_reference = "assumed";  // the region's row, or "design"
   UsdPerJoule colocation;                         // USD per kW and month; 0 if the hall is owned
-  UsdPerWatt hall;  // capital cost per watt of IT; 0 if it is rented
+  UsdPerWatt hall;                                // capital cost per watt of IT; 0 if it is rented
   double hall_years = 20;
   double people = 0;
   Usd salary = kilo_usd(200);  // per year, with overheads; assumed

@@ -24,8 +24,8 @@ struct Engine {
   EngineKind kind = EngineKind::vllm;  // the engine whose policy it follows
   double memory_share = 0.9;
   double block_tokens = 16;
-  Bytes reserve;              // memory for context, captured graphs, communication buffers
-  Seconds host_step;          // scheduling, sampling and output that kernels do not hide
+  Bytes reserve;      // memory for context, captured graphs, communication buffers
+  Seconds host_step;  // scheduling, sampling and output that kernels do not hide
   // Minimum host time per layer in a step with prompts, which runs without a graph.
   Seconds eager_layer;
   Seconds first_token;        // network, tokeniser and streaming, per request
@@ -48,14 +48,14 @@ struct ServingTuning {
   double latent = 1;    // the same if decode attends over a latent (MLA)
   double prefill = 1;   // attention of prompts
   double messages = 1;
-  Seconds layer;          // small kernels of every layer that no listed pass covers
-  Seconds expert_layer;   // additional per layer that routes tokens
-  Seconds state_layer;    // additional per layer with a state instead of attention
-  Seconds step;           // host time per step
-  Seconds sequence;       // host time per request in a step: sampling, detokenising, streaming
-  Seconds expert_first;   // additional before a first token, per layer that routes tokens
-  Seconds first_token;    // network, tokeniser and server queues before the engine sees a request
-  double poll_steps = 0;  // decode steps that pass before a running engine notices a request
+  Seconds layer;           // small kernels of every layer that no listed pass covers
+  Seconds expert_layer;    // additional per layer that routes tokens
+  Seconds state_layer;     // additional per layer with a state instead of attention
+  Seconds step;            // host time per step
+  Seconds sequence;        // host time per request in a step: sampling, detokenising, streaming
+  Seconds expert_first;    // additional before a first token, per layer that routes tokens
+  Seconds first_token;     // network, tokeniser and server queues before the engine sees a request
+  double poll_steps = 0;   // decode steps that pass before a running engine notices a request
   double prompt_wait = 1;  // time to the first token relative to the simulated one
 };
 

@@ -42,8 +42,8 @@ struct EnginePolicy {
   bool chunked_prefill = true;
   bool prefix_cache = false;
   bool by_priority = false;
-  int long_prompt = 0;  // vLLM: maximum tokens of one prompt in an iteration; 0: no limit
-  bool whole_prompt_fits = true;     // vLLM: admit a request only if its whole prompt fits
+  int long_prompt = 0;            // vLLM: maximum tokens of one prompt in an iteration; 0: no limit
+  bool whole_prompt_fits = true;  // vLLM: admit a request only if its whole prompt fits
   bool longest_prefix_first = true;  // SGLang's order of waiting requests
   // SGLang: share of the outputs still to come that admission reserves.
   double new_token_ratio = 0.7;

@@ -15,17 +15,17 @@ namespace orrery::engines {
 
 struct RequestSpec {
   int prompt = 1;
-  int output = 1;            // tokens until it stops, including the first
-  int priority = 0;          // lower is served first, if the engine uses priorities
+  int output = 1;    // tokens until it stops, including the first
+  int priority = 0;  // lower is served first, if the engine uses priorities
   // Prefilled by another replica; keys, values and first token are transferred.
   bool transferred = false;
   std::uint64_t shared = 0;
   int shared_tokens = 0;
   std::uint64_t content = 0;
-  bool talks = false;         // the answer belongs to `content` too: the next turn sends it again
+  bool talks = false;  // the answer belongs to `content` too: the next turn sends it again
   // The conversation it belongs to, for routers; 0: identified by its prefix.
   std::uint64_t session = 0;
-  int adapter = 0;            // the LoRA adapter that answers it; 0: the model itself
+  int adapter = 0;  // the LoRA adapter that answers it; 0: the model itself
 };
 
 enum class SequenceState : std::uint8_t { waiting, running, preempted, finished };

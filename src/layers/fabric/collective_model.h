@@ -43,7 +43,7 @@ std::optional<CollectiveAlgorithm> collective_algorithm_from(std::string_view te
 
 // The performance a library gets from a scale-up link. Shares are of the link's rate per direction.
 struct ScaleUpCurve {
-  double ring_share = 0.812;          // bus bandwidth of a large ring
+  double ring_share = 0.812;  // bus bandwidth of a large ring
   // Algorithm bandwidth of a large in-switch sum; 0: not available.
   double nvls_share = 0.602;
   double pair_share = 0.75;           // all_to_all

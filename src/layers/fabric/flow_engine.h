@@ -138,11 +138,10 @@ class FlowEngine final : public sim::EventHandler {
 
   sim::Kernel& kernel_;
   FlowOptions options_;
-  std::vector<double> capacity_;           // by link
+  std::vector<double> capacity_;  // by link
   // Link numbers in order of first use, so that flows which start together have their links close
   // together in memory.
   std::vector<std::uint32_t> solver_ids_;
-                                           // start together have their links together in memory
   MaxMinSolver solver_;
   FlowTable table_;
   FlowGroups groups_;

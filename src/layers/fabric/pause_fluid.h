@@ -85,7 +85,7 @@ class PauseFluid {
   double delivered(std::size_t flow) const { return flows_[flow].delivered; }
   double rate(std::size_t flow) const {
     return flows_[flow].rate;
-  }  // at which its sender may send
+  }                                 // at which its sender may send
   double queue(LinkId link) const;  // bytes beyond what one step takes
   bool is_paused(LinkId link) const { return at(link).paused; }
   bool is_shut(LinkId link) const { return at(link).shut; }  // shut by the watchdog

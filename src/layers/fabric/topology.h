@@ -35,7 +35,7 @@ struct FabricSpec {
   int manager_ports = 0;                        // leaf ports of the fabric manager (UFM): 4 or 0
   // Global ports per switch; 0: as many as the radix allows.
   int dragonfly_h = 0;
-  std::vector<int> torus;                       // sizes k_i; their product is the endpoints
+  std::vector<int> torus;  // sizes k_i; their product is the endpoints
   // Switch chips per domain; each GPU has one link to each.
   int scaleup_chips = 18;
 };

@@ -30,8 +30,8 @@ struct LemonPrior {
   PerSecond rate = per_1000_node_days(6.5);  // of the same fleet
   // A: how many failures the prior rate counts as; an assumption.
   double rate_failures = 2;
-  Seconds memory = days(30);                 // tau; an assumption
-  double odds_bound = 10;                    // with higher odds a node counts as a lemon
+  Seconds memory = days(30);  // tau; an assumption
+  double odds_bound = 10;     // with higher odds a node counts as a lemon
 };
 
 double faded(const FadingCount& count, Seconds now, Seconds memory);

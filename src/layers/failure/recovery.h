@@ -129,7 +129,7 @@ struct RecoveryAction {
 };
 
 struct Decision {
-  std::vector<RecoveryEvent> events;    // to journal, then to apply to the memory
+  std::vector<RecoveryEvent> events;  // to journal, then to apply to the memory
   // To carry out in this order, once the events are journalled.
   std::vector<RecoveryAction> actions;
 

@@ -17,7 +17,7 @@ namespace orrery::failure {
 
 enum class RecoveryEventKind {
   watch_began,
-  job_started,      // job, restarts, nodes: a run was seen
+  job_started,  // job, restarts, nodes: a run was seen
   // Job, restarts of the run, nodes to blame (empty: cause unknown), seconds it ran.
   job_lost,
   job_back,         // job, restarts, seconds since the loss
@@ -36,11 +36,11 @@ enum class RecoveryEventKind {
   fence_failed,     // node, key
   // Node, good if our drain was lost too: the controller forgot the node's failure.
   node_forgotten,
-  drain_lifted,     // node: by an operator
-  spare_returned,   // node: made a spare again by an operator
-  job_undone,       // job, restarts of the lost run: the controller forgot what came after it
-  job_held,         // job, good: the hold was seen; otherwise the controller forgot it
-  node_shown        // node, good: the current controller shows our drain; otherwise the failure
+  drain_lifted,    // node: by an operator
+  spare_returned,  // node: made a spare again by an operator
+  job_undone,      // job, restarts of the lost run: the controller forgot what came after it
+  job_held,        // job, good: the hold was seen; otherwise the controller forgot it
+  node_shown       // node, good: the current controller shows our drain; otherwise the failure
 };
 const char* to_text(RecoveryEventKind kind);
 std::optional<RecoveryEventKind> event_kind_from(std::string_view text);
@@ -65,9 +65,9 @@ struct NodeMemory {
   bool wants_drain = false;  // until the drain is seen, even if the node came back before
   bool lemon = false;
   bool fenced = false;
-  Seconds silent_since;      // 0: it answers
-  Seconds drain_seen;        // 0: no drain of ours is in place
-  Seconds forgotten;         // time since when a controller that forgot shows it well; 0: not so
+  Seconds silent_since;  // 0: it answers
+  Seconds drain_seen;    // 0: no drain of ours is in place
+  Seconds forgotten;     // time since when a controller that forgot shows it well; 0: not so
   // The current controller has shown it out, so it no longer forgets that.
   bool out_shown = false;
   bool drain_shown = false;  // likewise for our drain

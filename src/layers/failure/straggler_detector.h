@@ -37,8 +37,8 @@ struct StragglerTest {
   double false_positives = 0.01;  // per run, over all ranks
   // A steady rank must be slower than the rest by more than this share.
   double slow_min = 0.02;
-  double spike_min = 0.10;        // a burst must exceed the step's median by more than this share
-  int steps_min = 5;              // a rank with fewer measurements is not judged
+  double spike_min = 0.10;  // a burst must exceed the step's median by more than this share
+  int steps_min = 5;        // a rank with fewer measurements is not judged
 };
 
 enum class SlowPattern { steady, growing, bursts };

@@ -99,7 +99,7 @@ struct IterationWork {
 // Layers without attention: the width of their values, and the composition of their input product.
 // Values, gates, queries and keys, as multiples of the width.
 inline constexpr double kStateInputs = 2.5;
-inline constexpr double kStateDepth = 128;   // state elements per value
+inline constexpr double kStateDepth = 128;  // state elements per value
 inline double state_width(const catalog::ModelShape& m) { return 2 * m.hidden; }
 
 // Messages name only their ranks; the callee knows how many of them share a scale-up domain.

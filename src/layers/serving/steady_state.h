@@ -47,7 +47,7 @@ struct RequestShape {
   double output = 1024;
   double input_p99 = 0;  // log-normal around the mean; 0: all are equal
   double output_p99 = 0;
-  double cached_share = 0;         // share of the input found in the prefix cache
+  double cached_share = 0;  // share of the input found in the prefix cache
   // Tokens by which a request advances per step: more than 1 with speculation.
   double accepted_per_step = 1;
   double checked_per_step = 1;     // tokens that the step computes for it

@@ -24,12 +24,12 @@
 namespace orrery::storage {
 
 struct DurabilityQuestion {
-  int shards = 1;                 // n = k + m, or copies
-  int losses = 0;                 // m, or copies - 1: shards that may be lost
-  PerSecond drive_failures;       // per drive
-  Seconds rebuild;                // of one drive's shards, from failure until restored
-  PerSecond server_losses;        // per server with all its drives; 0: not counted
-  int shards_on_server = 1;       // shards of one group on the fullest server
+  int shards = 1;            // n = k + m, or copies
+  int losses = 0;            // m, or copies - 1: shards that may be lost
+  PerSecond drive_failures;  // per drive
+  Seconds rebuild;           // of one drive's shards, from failure until restored
+  PerSecond server_losses;   // per server with all its drives; 0: not counted
+  int shards_on_server = 1;  // shards of one group on the fullest server
   // Bytes of the object read in a rebuild; 0: every sector is readable.
   Bytes rebuild_reads;
   double bit_error_rate = 1e-15;  // per bit read, as in drive specifications
@@ -49,7 +49,7 @@ Durability durability_of(const DurabilityQuestion& question);
 struct RebuildQuestion {
   Bytes bytes;
   BytesPerSecond drive;
-  int drives = 1;      // drives that write: 1 for a spare, many if shards are spread
+  int drives = 1;  // drives that write: 1 for a spare, many if shards are spread
   // Share of a drive's rate; assumption: keeps the latency of other requests acceptable.
   double share = 0.2;
   Seconds notice = minutes(10);

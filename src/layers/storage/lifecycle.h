@@ -64,12 +64,12 @@ struct ItemView {
   std::int64_t step = 0;
   Seconds made;  // order within the run
   bool milestone = false;
-  bool held = false;                               // by law or by an operator
-  std::optional<Seconds> next_use;                 // known from a seeded order of reads
-  Seconds last_read;                               // 0: never
+  bool held = false;                // by law or by an operator
+  std::optional<Seconds> next_use;  // known from a seeded order of reads
+  Seconds last_read;                // 0: never
   // By the owner's rules, which replace those of the places.
   std::optional<std::vector<std::string>> wanted;
-  std::vector<CopyView> copies;                    // at most one per place
+  std::vector<CopyView> copies;  // at most one per place
 
   bool operator==(const ItemView&) const = default;
 };
@@ -123,8 +123,8 @@ struct KeepPlace {
 
 struct LifecyclePolicy {
   std::vector<KeepPlace> places;  // fastest first
-  int copies_min = 1;  // at most the number of durable places that should hold the item
-  int moves_max = 4;   // copies and reads requested at once
+  int copies_min = 1;             // at most the number of durable places that should hold the item
+  int moves_max = 4;              // copies and reads requested at once
   // Wait before a failed action is requested again; doubles each time.
   Seconds settle = seconds(5);
   Seconds settle_max = minutes(30);  // up to this
@@ -186,7 +186,7 @@ struct LifecycleWait {
 };
 
 struct LifecycleDecision {
-  std::vector<LifecycleEvent> events;    // to journal, then to apply to the memory
+  std::vector<LifecycleEvent> events;  // to journal, then to apply to the memory
   // To carry out in this order, once the events are journalled.
   std::vector<LifecycleAction> actions;
   std::vector<LifecycleWait> waits;

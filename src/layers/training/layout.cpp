@@ -8,13 +8,14 @@
 namespace orrery::training {
 namespace {
 
-// Ranks of a group with this stride that fall into one domain. A job larger than the domain fills
-// whole domains with a power-of-two share, as schedulers place it (64 of an NVL72's 72).
+// Returns how a group with this stride is placed: how many of its ranks are in one domain. A job
+// larger than the domain uses a power-of-two share of each domain, as schedulers place it (64 of an
+// NVL72's 72).
 workload::GroupShape group(int ranks, int stride, int domain) {
   return {.ranks = ranks, .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks)};
 }
 
-// Slots of a pipeline that embedding and loss may take, as if they were layers.
+// Slots of a pipeline that embedding and loss may occupy as if they were layers.
 constexpr int kEndSlots = 2;
 
 int usable_domain(const TrainingJob& job) {
@@ -61,7 +62,7 @@ LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
   if (m.layers + kEndSlots < l.pp * l.vp) return LayoutFault::layers;
   if (l.vp > 1 && l.pp == 1) return LayoutFault::interleave_without_pipeline;
   // Stages of equal depth are cut into equal chunks, or embedding and loss take a slot each (Llama
-  // 3: 126 + 2 on 16 x 8); uneven models are cut by hand.
+  // 3: 126 + 2 on 16 x 8); uneven models are divided by hand.
   if (m.layers % l.pp == 0 && m.layers / l.pp % l.vp != 0 &&
       (m.layers + kEndSlots) % (l.pp * l.vp) != 0) {
     return LayoutFault::chunks;
