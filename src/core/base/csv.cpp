@@ -131,7 +131,7 @@ Diagnostics scan_csv(std::string_view text, const std::string& file,
       faults.push_back({.code = "csv.ragged",
                         .place = {file, scanner.line(), 1},
                         .what = "the row has " + std::to_string(scanner.fields().size()) +
-                                " fields, the header " + std::to_string(columns.size())});
+                                " fields, but the header has " + std::to_string(columns.size())});
     }
   }
   if (scanner.open_quote()) {

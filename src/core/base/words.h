@@ -51,7 +51,7 @@ constexpr std::string_view words_fault(std::span<const Word<E>> rows) {
       for (const std::string_view spelling : {rows[i].word, rows[i].other}) {
         if (spelling.empty()) continue;
         if (spelling == rows[j].word || spelling == rows[j].other) {
-          return "one spelling stands for two values";
+          return "one spelling is used for two values";
         }
       }
     }

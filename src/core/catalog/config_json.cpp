@@ -83,7 +83,7 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
     return fail({.code = "config.size",
                  .place = {id, 0, 0},
                  .what = "the file is larger than 4 MiB",
-                 .why = "a config.json is some kilobytes; this may be the weights"});
+                 .why = "a config.json has a few kilobytes; this may be the weights"});
   }
   const Scan scan = scan_text(text);
   if (scan.depth > kConfigDepthMax) {
@@ -96,7 +96,7 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
     if (parsed.is_object()) return parsed;
     return fail({.code = "config.not-an-object",
                  .place = {id, 1, 1},
-                 .what = "a config.json is one object in braces"});
+                 .what = "a config.json must be one object in braces"});
   } catch (const Json::parse_error& e) {
     const std::size_t at = e.byte > 0 ? e.byte - 1 : 0;
     return fail({.code = "config.json",
@@ -104,7 +104,7 @@ Result<Json> parse_json(std::string_view text, const std::string& id) {
                  .what = "this is not JSON",
                  .fix = "give the model's config.json as its publisher wrote it"});
   } catch (const std::exception&) {
-    return fail({.code = "config.json", .place = {id, 0, 0}, .what = "this JSON cannot be read"});
+    return fail({.code = "config.json", .place = {id, 0, 0}, .what = "this JSON cannot be parsed"});
   }
 }
 
@@ -196,7 +196,7 @@ bool read_gated_mlp(Fields& f, const std::string& type) {
     }
     if (family_in(type, {"mpt", "gpt", "bloom", "opt", "falcon"})) return false;
     f.fault("config.missing", "'hidden_act' is missing",
-            "it says whether the MLP is gated, a third of its weights");
+            "it decides whether the MLP is gated, which is a third of its weights");
     return true;
   }
   static constexpr std::array<std::string_view, 6> kPlain = {
@@ -250,7 +250,7 @@ void read_sizes(Fields& f, ModelShape& m, const std::string& type) {
   }
   if (m.has_scan()) read_scan(f, m);
   if (m.layers > kLayersMax || m.attention_layers() < 0) {
-    f.fault("config.range", "the list of layer kinds is longer than the layers");
+    f.fault("config.range", "the list of layer kinds is longer than the number of layers");
   }
   m.hidden = static_cast<double>(f.need({"hidden_size", "n_embd", "d_model"}, kWidthMax));
   m.vocab = static_cast<double>(f.need({"vocab_size"}, kVocabMax));
@@ -279,14 +279,15 @@ void read_heads(Fields& f, ModelShape& m) {
   }
   if (f.has("q_lora_rank") || f.has("compress_ratios")) {
     f.fault("config.attention", "low-rank queries without 'kv_lora_rank'",
-            "this attention (compressed, or newer than MLA) has no model here");
+            "there is no model for this kind of attention (compressed, or newer than MLA)");
   }
   const auto given = f.maybe({"head_dim", "attention_head_dim"}, 1, kWidthMax);
   if (given) {
     m.head_dim = static_cast<double>(*given);
   } else if (m.heads > 0 && m.hidden > 0) {
     if (std::fmod(m.hidden, m.heads) != 0) {
-      f.fault("config.missing", "'head_dim' is missing and hidden_size / heads is no whole number");
+      f.fault("config.missing",
+              "'head_dim' is missing and hidden_size / heads is not a whole number");
     }
     m.head_dim = m.hidden / m.heads;
   }
@@ -330,7 +331,7 @@ void read_window(Fields& f, ModelShape& m, const std::string& type) {
   } else if (types) {
     const auto period = period_of_full(*types);
     if (!period || types->size() != static_cast<std::size_t>(m.layers)) {
-      f.fault("config.layers-differ", "'layer_types' has no even period over the layers");
+      f.fault("config.layers-differ", "the full layers in 'layer_types' are not evenly spaced");
     }
     m.full_attention_every = period.value_or(0);
   } else if (f.flag("use_sliding_window") == true) {
@@ -387,13 +388,13 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
   }
   m.top_k = static_cast<int>(f.need(
       {"num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk"}, kExpertsMax));
-  if (m.top_k > m.experts) f.fault("config.range", "more experts a token than there are");
+  if (m.top_k > m.experts) f.fault("config.range", "more experts per token than there are experts");
   // Mixtral, GPT-OSS and Llama 4 give the expert's width as intermediate_size.
   m.expert_ffn = static_cast<double>(f.need(
       {"moe_intermediate_size", "expert_intermediate_size", "intermediate_size"}, kWidthMax));
   if (m.state_space_layers == 0 && f.find({"moe_latent_size", "routed_expert_hidden_size"})) {
-    f.fault("config.experts", "the experts work in a narrower space than the model",
-            "serving would count their weights too wide");
+    f.fault("config.experts", "the experts' inputs and outputs are narrower than the model",
+            "serving would overestimate their weights");
   }
   m.expert_hidden = static_cast<double>(
       f.maybe({"moe_latent_size", "routed_expert_hidden_size"}, 1, kWidthMax).value_or(0));
@@ -413,10 +414,10 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
 
 void refuse_unlike_layers(Fields& f) {
   if (f.has("block_configs")) {
-    f.fault("config.layers-differ", "'block_configs' gives every layer a shape of its own");
+    f.fault("config.layers-differ", "'block_configs' gives every layer a different shape");
   }
   if (f.has("global_head_dim") || f.has("num_global_key_value_heads")) {
-    f.fault("config.layers-differ", "full layers have a head size of their own");
+    f.fault("config.layers-differ", "full layers have a different head size");
   }
 }
 
@@ -459,7 +460,7 @@ Result<ModelShape> model_from_config_json(std::string_view text, const std::stri
                   .basis = FactBasis::seen,
                   .confidence = Confidence::high};
   if (fields.has("index_topk")) {
-    m.provenance.source += "; its sparse index over keys is left out";
+    m.provenance.source += "; its sparse index over keys is not modelled";
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return m;

@@ -11,8 +11,8 @@ namespace orrery::catalog {
 inline std::unexpected<Diagnostics> missing_file(std::string_view path) {
   return fail({.code = "data.missing",
                .place = {.file = std::string(path)},
-               .what = "this build lacks a file of data/",
-               .why = "the build puts all of them into the binary",
+               .what = "this build lacks a file from data/",
+               .why = "the build embeds all of them in the binary",
                .fix = "build again"});
 }
 

@@ -165,7 +165,9 @@ void read_row(RowReader& r, MigProfile& out) {
   out.compute_slices = static_cast<int>(slices.value_or(0));
   for (const std::string& start : r.list("placements_start", ' ')) {
     const auto at = parse_integer(start);
-    if (!at || *at < 0 || *at > 7) r.fault("catalog.number", "'" + start + "' is no memory slice");
+    if (!at || *at < 0 || *at > 7) {
+      r.fault("catalog.number", "'" + start + "' is not a memory slice (0 to 7)");
+    }
     out.starts.push_back(static_cast<int>(at.value_or(0)));
   }
   out.max_instances = r.integer("max_instances");

@@ -27,9 +27,9 @@ bool passes_over(JobIndex job, const QueueView& view) {
 const char* rules_of(BackfillVariant v) {
   switch (v) {
     case BackfillVariant::fifo:
-      return "Jobs start in the order they came; nothing passes the head.";
+      return "Jobs start in the order they arrived; no job overtakes the first.";
     case BackfillVariant::best_effort:
-      return "Jobs are tried in order and whatever fits starts; nobody is promised anything, so "
+      return "Jobs are tried in order, and each that fits starts. There are no promises, so "
              "wide jobs may starve (Kueue's BestEffortFIFO).";
     case BackfillVariant::easy:
       return "The head is promised the earliest time it can have, computed anew at each event; a "

@@ -38,7 +38,7 @@ Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
           .code = "calibration.row",
           .place = {.file = table.file(), .line = row.line, .column = 0},
           .what = std::move(what),
-          .why = "a parameter row names an accelerator, a parameter and a number",
+          .why = "a parameter row needs an accelerator, a parameter and a number",
           .fix = ""};
 }
 
@@ -61,7 +61,7 @@ void read_relatives(const CsvTable& table, Calibration& into, Diagnostics& fault
   for (const CsvRow& row : table.rows()) {
     const auto units = table.number(row, "units");
     if (!units || *units < 1 || table.text(row, "measured").empty()) {
-      faults.push_back(bad_row(table, row, "a relative without units or measured device"));
+      faults.push_back(bad_row(table, row, "the relative has no units or no measured device"));
       continue;
     }
     into.relatives.push_back(

@@ -107,7 +107,7 @@ std::vector<OwnershipRange> ownership_ranges(const catalog::Catalog& catalog) {
   row("storage adder", "storage-capex-adder");
   row("hall", "facility-capex");
   row("goodput loss", "goodput-loss");
-  ranges.push_back({"salary", 120, 200, 300, "kUSD a year", kFormula});
+  ranges.push_back({"salary", 120, 200, 300, "kUSD per year", kFormula});
   return ranges;
 }
 

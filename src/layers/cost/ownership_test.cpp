@@ -223,7 +223,7 @@ TEST(Ownership, ranges_come_from_the_catalog) {
   EXPECT_EQ(bare[0].low, 120);
   EXPECT_EQ(bare[0].typical, 200);
   EXPECT_EQ(bare[0].high, 300);
-  EXPECT_EQ(bare[0].unit, "kUSD a year");
+  EXPECT_EQ(bare[0].unit, "kUSD per year");
   EXPECT_EQ(bare[0].reference, "docs/models/ownership.md");
 }
 

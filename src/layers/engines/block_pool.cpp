@@ -205,11 +205,11 @@ std::string BlockPool::check(const std::vector<Sequence>& all) const {
   std::vector<int> holders(holders_.size(), 0);
   for (const Sequence& s : all) {
     held += s.blocks;
-    if (sharing_ && static_cast<int>(s.block_ids.size()) != s.blocks) return "a count is off";
+    if (sharing_ && static_cast<int>(s.block_ids.size()) != s.blocks) return "a count is wrong";
     for (const int b : s.block_ids) ++holders[static_cast<std::size_t>(b)];
   }
   if (!sharing_) return held + free_ == total_ ? "" : "blocks leaked";
-  if (holders != holders_) return "a block has other holders than it says";
+  if (holders != holders_) return "a block's holder count is wrong";
   int free = 0;
   for (int b = next_[static_cast<std::size_t>(total_)]; b != total_;
        b = next_[static_cast<std::size_t>(b)]) {
@@ -219,7 +219,7 @@ std::string BlockPool::check(const std::vector<Sequence>& all) const {
   const auto idle = std::ranges::count(holders_, 0);
   if (free != free_ || free != idle) return "free blocks do not add up";
   for (const auto& [name, block] : named_) {
-    if (name_[static_cast<std::size_t>(block)] != name) return "a name leads to another's block";
+    if (name_[static_cast<std::size_t>(block)] != name) return "a name leads to a wrong block";
   }
   return {};
 }

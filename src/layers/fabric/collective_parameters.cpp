@@ -155,7 +155,7 @@ Result<CollectiveParameters> read_collective_parameters(const CsvTable& table) {
     faults.push_back({.severity = Severity::error,
                       .code = "calibration.empty",
                       .place = {.file = table.file()},
-                      .what = "no scale-up link or no network among the parameters",
+                      .what = "the parameters lack a scale-up link or a network",
                       .why = {},
                       .fix = {}});
   }

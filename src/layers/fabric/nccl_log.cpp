@@ -78,7 +78,7 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
     return fail({.severity = Severity::error,
                  .code = "nccl.empty",
                  .place = {.file = file},
-                 .what = "no line of an nccl-tests table",
+                 .what = "there is no line of an nccl-tests table",
                  .why = {},
                  .fix = "give the whole output of all_reduce_perf or another test"});
   }
@@ -89,10 +89,11 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
                          .code = "nccl.ranks",
                          .place = {.file = file},
                          .what = "the header lists " + std::to_string(*log.ranks_stated) +
-                                 " ranks, the bandwidths are of " +
+                                 " ranks, but the bandwidths imply " +
                                  std::to_string(*log.ranks_solved),
-                         .why = "bus and algorithm bandwidth differ by a factor of the ranks only",
-                         .fix = "check that header and table are of one run"});
+                         .why = "the ratio of bus to algorithm bandwidth depends on the number of "
+                                "ranks only",
+                         .fix = "check that header and table come from the same run"});
   }
   return log;
 }
@@ -115,7 +116,7 @@ std::vector<GapReason> likely_reasons(const GapFacts& f) {
     }
     if (f.roce) {
       out.push_back(
-          {"hash collisions in the fabric: a permutation gets about half the wire with "
+          {"hash collisions in the fabric: a permutation gets about half the wire rate with "
            "one queue pair",
            "NCCL_IB_QPS_PER_CONNECTION, adaptive routing, switch counters"});
     }

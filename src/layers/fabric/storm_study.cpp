@@ -171,10 +171,13 @@ Result<StormReport> study_storm(const Topology& topology, const StormSpec& spec)
   if (!built) return std::unexpected(built.error());
   const FabricGraph graph = build_graph(*built);
   if (graph.trees.empty()) {
-    return fail(fault("fabric.kind", "storms are studied on trees", "use a fat tree or rails"));
+    return fail(
+        fault("fabric.kind", "storms can be studied on trees only", "use a fat tree or rails"));
   }
   if (one.nodes < 3) {
-    return fail(fault("fabric.too-small", "a storm needs others to stop", "three nodes or more"));
+    return fail(fault("fabric.too-small",
+                      "the network is too small for a storm to stop other nodes",
+                      "use three nodes or more"));
   }
   StormReport r = StormRun(graph, spec, one.nodes).run();
   r.nodes = one.nodes;

@@ -32,22 +32,24 @@ Diagnostics faults_of(const FabricSpec& s) {
                         "give nodes and NICs per node"));
   }
   if (std::int64_t{s.nodes} * s.rails * s.planes > kMostEndpoints) {
-    out.push_back(fault("fabric.size", "more endpoints than the generator takes",
+    out.push_back(fault("fabric.size", "more endpoints than can be modelled",
                         "at most " + std::to_string(kMostEndpoints)));
   }
   if (s.planes < 1 || s.planes > 8) {
-    out.push_back(fault("fabric.planes", "planes must be 1 to 8", "2 is the twin plane"));
+    out.push_back(fault("fabric.planes", "planes must be 1 to 8", "use 2 for twin-plane networks"));
   }
   const bool switched =
       s.kind != catalog::TopologyKind::torus && s.kind != catalog::TopologyKind::scale_up;
   const bool halved = switched && s.kind != catalog::TopologyKind::dragonfly;
   if (switched && (s.radix < 4 || (halved && s.radix % 2 != 0))) {
-    out.push_back(fault("fabric.radix", "the radix of a tree's switch is even and at least 4",
+    out.push_back(fault("fabric.radix",
+                        "the radix of a switch in a tree must be even and at least 4",
                         "count ports at the endpoint's rate: 64 for a QM9700"));
   }
   if (!(s.oversubscription >= 1) || s.oversubscription > s.radix) {
-    out.push_back(fault("fabric.oversubscription", "oversubscription is down over up, at least 1",
-                        "1 for non-blocking, 1.333 for 4:3"));
+    out.push_back(fault("fabric.oversubscription",
+                        "oversubscription (down divided by up) must be at least 1",
+                        "use 1 for non-blocking, 1.333 for 4:3"));
   }
   if (s.kind == catalog::TopologyKind::torus) {
     std::int64_t product = 1;
@@ -57,8 +59,9 @@ Diagnostics faults_of(const FabricSpec& s) {
       product = std::min(product * std::max(k, 1), kMostEndpoints + 1);
     }
     if (!positive || product != std::int64_t{s.nodes} * s.rails) {
-      out.push_back(fault("fabric.torus", "the sizes of a torus must multiply to its endpoints",
-                          "16 x 16 for 256 endpoints"));
+      out.push_back(fault("fabric.torus",
+                          "the product of a torus's sizes must be its number of endpoints",
+                          "for example 16 x 16 for 256 endpoints"));
     }
   }
   return out;
@@ -199,8 +202,8 @@ Result<Topology> build_clos(Topology t) {
   if (s.kind == catalog::TopologyKind::rail_only) {
     build_rail_only(t, ports);
     if (t.tiers == 2 && t.groups.front().leaves > s.radix) {
-      return fail(fault("fabric.size", "a rail has more nodes than two tiers hold",
-                        "use a fat tree, or switches of a larger radix"));
+      return fail(fault("fabric.size", "a rail has more nodes than two tiers can connect",
+                        "use a fat tree, or switches with a larger radix"));
     }
     return t;
   }
@@ -211,7 +214,7 @@ Result<Topology> build_clos(Topology t) {
       std::int64_t{s.nodes} * s.rails + s.manager_ports <= s.radix && s.oversubscription == 1;
   if (s.tiers == 1 || (s.tiers == 0 && one_fits)) {
     if (!one_fits) {
-      return fail(fault("fabric.size", "one switch does not hold all endpoints", "use two tiers"));
+      return fail(fault("fabric.size", "one switch cannot connect all endpoints", "use two tiers"));
     }
     build_one_tier(t);
   } else if (s.tiers == 2 || (s.tiers == 0 && two_fit)) {

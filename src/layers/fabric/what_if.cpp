@@ -138,12 +138,13 @@ std::optional<Loss> loss_from(std::string_view text) {
 
 Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   if (topology.endpoints > kMostStudied) {
-    return fail(fault("fabric.too-large", "too many endpoints to run as flows",
+    return fail(fault("fabric.too-large", "too many endpoints to simulate as flows",
                       "at most " + std::to_string(kMostStudied)));
   }
   const FabricGraph g = build_graph(topology);
   if (g.trees.empty()) {
-    return fail(fault("fabric.kind", "losses are studied on trees", "use a fat tree or rails"));
+    return fail(
+        fault("fabric.kind", "losses can be studied on trees only", "use a fat tree or rails"));
   }
   std::vector<Message> messages = half_way_round(g, topology.spec, spec.message);
   Router whole(g, spec.routing);

@@ -48,7 +48,7 @@ Result<Before> resolve(std::span<const ScheduleItem> items) {
       if (found == index.end()) {
         faults.push_back({.code = "schedule.unknown",
                           .place = {},
-                          .what = "'" + items[i].id + "' waits for '" + id + "', which is no item",
+                          .what = "'" + items[i].id + "' waits for '" + id + "', which is unknown",
                           .why = "",
                           .fix = ""});
       } else {
@@ -146,7 +146,7 @@ Result<BuildSchedule> plan_schedule(std::span<const ScheduleItem> items, std::ui
   if (order.empty()) {
     return fail({.code = "schedule.cycle",
                  .place = {},
-                 .what = "items wait for each other in a circle",
+                 .what = "items wait for each other in a cycle",
                  .why = "",
                  .fix = ""});
   }

@@ -42,7 +42,7 @@ inline constexpr Word<FaultGroup> kFaultGroupWords[] = {{FaultGroup::accelerator
                                                         {FaultGroup::network, "network"},
                                                         {FaultGroup::hang, "hang"}};
 constexpr WordTable<FaultGroup> words_of(FaultGroup) { return kFaultGroupWords; }
-// Returns the label of a group: "hang that only a time-out finds".
+// Returns the label of a group: "hang found only by a timeout".
 std::string_view label_of(FaultGroup group);
 
 struct FaultCause {

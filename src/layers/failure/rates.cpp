@@ -46,7 +46,7 @@ Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& tab
                         .code = "failure.rate",
                         .place = {table.file(), row.line, 0},
                         .what = "a failure rate needs gpus_per_node and low <= value <= high",
-                        .why = "the range is what the plan's interval is made of",
+                        .why = "the plan's interval is computed from this range",
                         .fix = "give all three, in failures per 1000 node-days"});
       continue;
     }

@@ -114,7 +114,7 @@ class Actor {
     if (!m.stood_in_for.empty() && node.spare) {
       ask({.kind = ActionKind::resume_spare,
            .nodes = {node.name},
-           .why = "stands in for " + m.stood_in_for,
+           .why = "replaces " + m.stood_in_for,
            .key = "resume/" + node.name + "/" + m.stood_in_for});
     }
   }
@@ -124,8 +124,9 @@ class Actor {
     const int limit = std::max(1, static_cast<int>(policy_.out_share_max * fleet_));
     if (out_ + (counted ? 0 : 1) > limit) {
       tell("mass-failure/fleet/" + std::to_string(limit),
-           fmt::format("{} of {} nodes are out: no more are drained; look for a common cause", out_,
-                       fleet_));
+           fmt::format("{} of {} nodes are out of service, so no more are drained; look for a "
+                       "common cause",
+                       out_, fleet_));
       return;
     }
     if (!counted) ++out_;
@@ -150,15 +151,15 @@ class Actor {
     if (node.fence == FenceState::under_way) return;
     ask({.kind = ActionKind::fence_node,
          .nodes = {node.name},
-         .why = "power off before its work runs elsewhere",
+         .why = "must be off before its work runs elsewhere",
          .key = fence_key(node.name, m)});
   }
 
   void take_off(const NodeView& node, const NodeMemory& m, const std::string& episode) {
     if (!policy_.fence) {
       tell("silent" + episode,
-           fmt::format("{} does not answer; its jobs wait for Slurm's own timeout, since nothing "
-                       "can make sure that they have ended (--fence)",
+           fmt::format("{} does not answer; its jobs wait for Slurm's own timeout, because without "
+                       "--fence it is not certain that they have ended",
                        node.name));
     } else if (!m.fenced) {
       fence(node, m);
@@ -246,7 +247,7 @@ class Actor {
     if (!job.launch_failed || !is_of_the_controller(loss)) return;
     ask({.kind = ActionKind::unhold_job,
          .job = job.id,
-         .why = "its launch met a run that the controller forgot",
+         .why = "its launch collided with a run that the controller forgot",
          .key = "unhold" + episode});
     ask({.kind = ActionKind::release_job,
          .job = job.id,
@@ -276,7 +277,7 @@ class Actor {
       ask({.kind = ActionKind::exclude_nodes,
            .job = job.id,
            .nodes = avoid,
-           .why = loss.nodes.empty() ? "lost there, cause unseen" : "failed and not drained",
+           .why = loss.nodes.empty() ? "lost there, cause unknown" : "failed and not drained",
            .key = "exclude" + episode});
     }
     // A suspect node is better than none.

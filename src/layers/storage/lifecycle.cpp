@@ -275,7 +275,7 @@ class Decider {
   }
 
   std::string reason_to_go(const ItemState& item, std::size_t place) const {
-    if (item.states[place] == CopyState::corrupt) return "its bytes are not those of the item";
+    if (item.states[place] == CopyState::corrupt) return "its bytes differ from the item's";
     if (durable_wants(item) == 0) return "no rule keeps it, and a newer one is safe";
     std::string held_by;
     for (const CopyNeed& need : good_and_wanted(item)) {
@@ -293,7 +293,7 @@ class Decider {
       // are to be removed at a place that others write to.
       const bool is_spare = item.is_good_anywhere() || !item.is_wanted();
       if (!item.wanted[p] && is_spare && !is_to_be_compared(item, p)) continue;
-      read(item, p, "nobody has read it yet");
+      read(item, p, "it was never read");
     }
   }
 
@@ -304,7 +304,7 @@ class Decider {
       const auto last = memory_.attempts.find(key_of("verify", p, item));
       if (last != memory_.attempts.end() && look_.now - last->second.last < policy_.reread)
         continue;
-      read(item, p, "it was read long ago");
+      read(item, p, "it was last read long ago");
     }
   }
 
@@ -385,14 +385,14 @@ class Decider {
                             copy.quiet_at == Seconds() && look_.now - copy.written > policy_.stale;
       if (is_stale) {
         tell(key_of("stale", p, item), id,
-             fmt::format("nobody has finished it at {}; it is left alone", place));
+             fmt::format("its writer has not finished it at {}; it is left alone", place));
       }
       if (copy.quiet_at > look_.now)
         wait({WaitKind::quiet, key_of("quiet", p, item), copy.quiet_at});
     }
     if (item.has(CopyState::conflict)) {
       tell("conflict//" + id, id,
-           "it was written again under its old name: all copies are left alone");
+           "it was rewritten under the same name: all copies are left alone");
     }
   }
 
@@ -401,7 +401,7 @@ class Decider {
     if (known == memory_.items.end()) return "its bytes";
     const auto fact = known->second.copies.find(place);
     const bool is_said = fact != known->second.copies.end() && !fact->second.why.empty();
-    return is_said ? fact->second.why : "its bytes are not those that were read first";
+    return is_said ? fact->second.why : "its bytes differ from those first read";
   }
 
   // Removes what was set aside once its time is over.
@@ -431,7 +431,7 @@ class Decider {
            fmt::format("{} was set aside at {} and stays there: {}", view.name, view.place, why));
     };
     const auto fact = memory_.aside.find(key);
-    if (fact == memory_.aside.end()) return stays("this journal did not put it there");
+    if (fact == memory_.aside.end()) return stays("this journal has no record of setting it aside");
     if (!view.odd.empty()) return stays("it holds " + view.odd);
     if (!view.is_going && view.stamp != fact->second.stamp) {
       return stays("it has changed since it was set aside");
@@ -456,7 +456,7 @@ class Decider {
          .stamp = fact->second.stamp,
          .size = view.size,
          .needs = std::move(*needs),
-         .why = "it was set aside, and its time is over",
+         .why = "it was set aside, and its grace period is over",
          .key = "purge/" + key,
          .aside = view.name});
   }

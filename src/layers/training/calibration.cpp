@@ -104,7 +104,7 @@ Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
           .code = "calibration.row",
           .place = {.file = table.file(), .line = row.line, .column = 0},
           .what = std::move(what),
-          .why = "a row names a subject, one of its parameters and a number",
+          .why = "a row needs a subject, one of its parameters and a number",
           .fix = ""};
 }
 

@@ -82,7 +82,7 @@ std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l
     case LayoutFault::none:
       return std::nullopt;
     case LayoutFault::below_one:
-      return "every degree of parallelism is at least 1";
+      return "every degree of parallelism must be at least 1";
     case LayoutFault::device_count:
       return fmt::format("tp {} x pp {} x dp {} x cp {} is {}, not {} GPUs", l.tp, l.pp, l.dp, l.cp,
                          l.tp * l.pp * l.dp * l.cp, job.gpus);
@@ -102,14 +102,14 @@ std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l
       return fmt::format("batch {} is not a multiple of dp {} x microbatch {}", job.batch, l.dp,
                          l.microbatch);
     case LayoutFault::experts_of_dense_model:
-      return "expert parallelism on a model without experts";
+      return "expert parallelism (ep > 1) needs a model with experts";
     case LayoutFault::experts:
       return fmt::format("ep {} does not divide {} experts", l.ep, m.experts);
     case LayoutFault::expert_ranks:
       return fmt::format("ep {} does not divide the {} ranks of a stage", l.ep, job.gpus / l.pp);
     case LayoutFault::sequence:
-      return fmt::format("a sequence of {} does not split over cp {} and tp {}", job.sequence, l.cp,
-                         l.tp);
+      return fmt::format("a sequence of {} tokens does not divide over cp {} and tp {}",
+                         job.sequence, l.cp, l.tp);
   }
   return std::nullopt;
 }

@@ -280,7 +280,7 @@ std::string why_slower(const RankedLayout& best, const RankedLayout& other) {
     }
   }
   const double behind = other.step.seconds / best.step.seconds - 1;
-  return fmt::format("{:.1f} % slower, most of it {} (+{:.0f} ms)", 100 * behind,
+  return fmt::format("{:.1f} % slower, mostly because of {} (+{:.0f} ms)", 100 * behind,
                      to_text(static_cast<StepPhase>(part)), 1e3 * grew);
 }
 
