@@ -1,13 +1,13 @@
 // Who is next in the queue: the two fair-share factors of Slurm's multifactor priority.
 //
-//   classic     f = 2^(-(U/S)/d)      U share of decayed use, S share owned, d dampening (1);
-//               of a user U is own + (account's - own) * shares of the user within the account, so
-//               that who has used nothing still answers for the account
+//   classic     f = 2^(-(U/S)/d)      U decayed share of use, S share owned, d dampening (1);
+//               a user's U is own + (account's - own) * share of the user within the account,
+//               so a user who has used nothing is still charged for the account's use
 //   decay       U(t) = U 2^(-t/half-life)
-//   fair tree   accounts ranked by S/U among siblings, then users within them; f = rank/n, so a
-//               user of a better account always comes before one of a worse
-// Source: Slurm's priority/multifactor documentation. Without its accounting daemon Slurm leaves
-// age and fair share at zero; a design that counts on them needs slurmdbd.
+//   fair tree   ranks accounts by S/U among siblings, then users within them; f = rank/n, so a
+//               user of a better account always comes before one of a worse account
+// Source: Slurm's priority/multifactor documentation. Without the accounting daemon slurmdbd, Slurm
+// leaves the age and fair-share factors at zero, so a design that relies on them needs slurmdbd.
 #pragma once
 
 #include <span>
@@ -24,14 +24,14 @@ double classic_fair_share(double use_share, double owned_share, double dampening
 struct FairUser {
   std::string account;
   std::string user;
-  double shares = 1;          // of the user within the account
-  double account_shares = 1;  // of the account within the cluster
-  double use = 0;             // decayed, of the user
+  double shares = 1;          // the user's, within the account
+  double account_shares = 1;  // the account's, within the cluster
+  double use = 0;             // the user's, decayed
 };
-// One factor a user, in the order given.
+// Returns one factor per user, in the order given.
 std::vector<double> classic_factors(std::span<const FairUser> users);
-// Likewise. Unused shares rank before all used ones; equals share the
-// better rank.
+// Returns one factor per user, in the order given. Users without use rank before all others; ties
+// share the better rank.
 std::vector<double> fair_tree(std::span<const FairUser> users);
 
 }  // namespace orrery::cluster
