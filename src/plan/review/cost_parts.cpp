@@ -130,7 +130,7 @@ double reserved_discount(const design::Rent& rent, const catalog::Catalog& catal
   return discount;
 }
 
-Usd egress_of(const design::Design& design, const catalog::Catalog&) {
+Usd egress_of(const design::Design& design) {
   const design::Economics& e = design.economics;
   if (!e.egress) return Usd(0);
   if (e.egress_price) return *e.egress * *e.egress_price;

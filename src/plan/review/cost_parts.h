@@ -23,6 +23,6 @@ std::vector<TierRent> rents_of_tiers(const machine::Tiers& tiers,
 std::optional<cost::MarketPrice> contract_price(const cost::MarketPrice& list,
                                                 const catalog::Catalog& catalog);
 double reserved_discount(const design::Rent& rent, const catalog::Catalog& catalog);
-Usd egress_of(const design::Design& design, const catalog::Catalog& catalog);
+Usd egress_of(const design::Design& design);
 
 }  // namespace orrery::review

@@ -246,7 +246,7 @@ CostView view_cost(const CostContext& c) {
   }
   v.tier_rents = rents_of_tiers(c.machine.tiers, c.used, c.machine.catalog());
   for (TierRent& t : v.tier_rents) t.egress_per_year = egress_of_tier(*t.tier, c);
-  v.egress_per_year = egress_of(c.machine.design(), c.machine.catalog());
+  v.egress_per_year = egress_of(c.machine.design());
 
   for (const design::WanLink& line : c.machine.design().fabric.wan) {
     v.wan_per_year += line.price.value_or(UsdPerSecond(0)) * years(1);
