@@ -225,7 +225,7 @@ TEST_F(SlurmHealth, EachFaultIsFoundAndNamed) {
       {"KERNEL_LINE", "NVRM: Xid (PCI:0000:01:00): 79, pid=7",
        "fatal XID: Xid (PCI:0000:01:00): 79"},
       {"DISK_USED", "97", "/ is 97 % full"},
-      {"SLURMD_NODENAME", "other-1", "other-1 is no host of this cluster"}};
+      {"SLURMD_NODENAME", "other-1", "other-1 is not a host of this cluster"}};
   for (const auto& [name, value, text] : faults) {
     const agent::CommandResult result = check({{name, value}});
     EXPECT_EQ(result.exit_code, 1) << name;

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -81,6 +82,33 @@ TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
   const design::Design again = read_text(design_text::write_design(design), "again");
   EXPECT_EQ(review::run_stages(again, machine::known()).cost.annual.base(),
             review::run_stages(design, machine::known()).cost.annual.base());
+}
+
+// The list of `orrery init`, the docs and the console show the description as it is.
+TEST_P(EveryTemplate, has_a_description_that_is_a_full_sentence) {
+  const std::string_view summary = design_text::find_template(GetParam())->summary;
+  EXPECT_GE(summary.size(), 30U) << summary;
+  EXPECT_TRUE(summary.ends_with('.')) << summary;
+}
+
+void expect_narrow(const std::string& text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
+    EXPECT_LE(columns, 100) << line;
+  }
+}
+
+TEST_P(EveryTemplate, prints_plan_and_run_within_100_columns) {
+  const design::Design design = read_text(text_of(GetParam()), GetParam());
+  const verdict::Verdict v = verdict::verdict_of(design, machine::known());
+  expect_narrow(to_text(report::document_of(v, {.sources = false})));
+  expect_narrow(to_text(report::document_of(v, {.explain = true})));
+  const machine::Machine machine = jobs::build_machine(design, machine::known());
+  const run::Simulation simulation(machine, {.horizon = days(1)});
+  const auto first = simulation.replicate(0);
+  const run::Run run = simulation.run_of(std::span(&*first, 1));
+  expect_narrow(to_text(report::document_of(run, &v)));
+  expect_narrow(to_text(report::document_of(run, &v, {.explain = true})));
 }
 
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));

@@ -127,6 +127,9 @@ TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_roo
 TEST(Tidy, no_position_is_computed_from_an_address) {
   EXPECT_EQ(complaints_of(code(), check_positions), "");
 }
+TEST(Tidy, workloads_are_resolved_in_one_place) {
+  EXPECT_EQ(complaints_of(code(), check_one_resolver), "");
+}
 TEST(Tidy, loops_walk_what_lives) { EXPECT_EQ(complaints_of(code(), check_range_for), ""); }
 
 TEST(Tidy, tables_are_handed_in) { EXPECT_EQ(complaints_of(code(), check_embedded), ""); }
@@ -172,6 +175,21 @@ TEST(Tidy, a_figure_by_its_word_is_seen) {
 TEST(Tidy, assumptions_are_in_their_table) {
   const std::string list = "tests/tidy/constants.txt";
   EXPECT_EQ(to_text(check_constants(code(), {list, read(kRoot / list)})), "");
+}
+
+TEST(Tidy, assumptions_have_names) { EXPECT_EQ(complaints_of(code(), check_bare_numbers), ""); }
+
+TEST(Tidy, a_number_without_a_name_is_seen) {
+  const auto seen = [](const char* text, const char* path = "src/plan/review/a.cpp") {
+    return check_bare_numbers({path, text}).size();
+  };
+  EXPECT_EQ(seen("wait = max(wait, minutes(10));"), 1u);
+  EXPECT_EQ(seen("in.price = usd_per_kwh(0.08);"), 1u);
+  EXPECT_EQ(seen("e = within(f(a, b), 0.3,\n 0.5, Basis::derived, x);"), 2u);
+  EXPECT_EQ(seen("wait / seconds(1); minutes(*told); terabytes(n);"), 0u);
+  EXPECT_EQ(seen("constexpr Seconds kWait = minutes(10);"), 0u) << "check_constants sees it";
+  EXPECT_EQ(seen("within(value, 0, v.error, basis, x); say(\"within(a, 0.3)\");"), 0u);
+  EXPECT_EQ(seen("minutes(10)", "src/layers/failure/a.cpp"), 0u);
 }
 
 TEST(Tidy, a_constant_with_a_unit_is_seen) {
@@ -391,10 +409,22 @@ TEST(TidyRule, a_loop_over_a_temporarys_part_is_seen) {
   }
 }
 
+TEST(TidyRule, a_second_resolver_of_workloads_is_seen) {
+  for (const char* bad : {"const auto jobs = jobs::serve_jobs(m, w);", "fill_costs(job, m);",
+                          "serving::replicas_needed(peak, each, 1)"}) {
+    EXPECT_THAT(check_one_resolver({"src/twin/processes/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_one_resolver({"src/twin/processes/x_test.cpp", bad}), IsEmpty()) << bad;
+    EXPECT_THAT(check_one_resolver({"src/model/jobs/x.cpp", bad}), IsEmpty()) << bad;
+  }
+  const char* fine = "v.replicas_needed * v.replicas_for(rate)";
+  EXPECT_THAT(check_one_resolver({"src/plan/review/x.cpp", fine}), IsEmpty());
+}
+
 TEST(TidyRule, a_position_computed_from_an_address_is_seen) {
   for (const char* bad :
        {"i = &fleet - fleets.data();", "return left[static_cast<int>(t - m.tiers.data())];",
-        "at = view.workload - r.design().workloads.data();", "n = &p - machine->tiers.data();"}) {
+        "at = view.workload - r.design().workloads.data();", "n = &p - machine->tiers.data();",
+        "const View& host = *(&view - view.zone);"}) {
     EXPECT_THAT(check_positions({"src/plan/review/x.cpp", bad}), SizeIs(1)) << bad;
     EXPECT_THAT(check_positions({"src/plan/review/x_test.cpp", bad}), IsEmpty()) << bad;
   }

@@ -37,8 +37,7 @@ struct Answered {
 
   explicit Answered(const design::Design& d) {
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    const processes::ServicePlan plan =
-        processes::service_plans(m, m.design().workloads.front(), false).front();
+    const processes::ServicePlan plan = plan_of(m);
     EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     const processes::ServiceWindows w = processes::simulate_windows(m.models(), plan.ask, high);
@@ -63,8 +62,7 @@ TEST(ServicesUnderLoad, plan_and_run_agree_on_cached_conversations) {
   for (const auto router : {catalog::ServeRouter::prefix, catalog::ServeRouter::round_robin}) {
     talking(d).router = router;
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    const processes::ServicePlan plan =
-        processes::service_plans(m, m.design().workloads.front(), false).front();
+    const processes::ServicePlan plan = plan_of(m);
     EXPECT_NEAR(plan.ask.query.request.cached_share, Answered(d).found, 0.12) << word_of(router);
   }
 }
@@ -98,8 +96,7 @@ TEST(ServicesUnderLoad, a_response_cache_leaves_replicas_the_rest) {
   talking(d).arrivals.think_time.reset();
   const auto plan = [](const design::Design& of) {
     const machine::Machine m = jobs::build_machine(of, machine::known());
-    const processes::ServicePlan p =
-        processes::service_plans(m, m.design().workloads.front(), false).front();
+    const processes::ServicePlan p = plan_of(m);
     return std::pair(p.job.day, p.ask.high);
   };
   const auto alone = plan(d);
@@ -162,7 +159,7 @@ TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
                       {.site = site, .fleet = fleet, .share = 0.3}};
   const machine::Machine m = jobs::build_machine(d, machine::known());
   const std::vector<processes::ServicePlan> zones =
-      processes::service_plans(m, m.design().workloads.front());
+      processes::service_plans(jobs::serve_jobs(m, m.design().workloads.front()), m);
   ASSERT_EQ(zones.size(), 2U);
   EXPECT_EQ(zones[0].replicas, 7);
   EXPECT_EQ(zones[0].least, 4);

@@ -157,7 +157,7 @@ void expect_all_jobs(const processes::TaskOutcome& o) {
 
 void expect_whole_books(world::World& world, Seconds horizon) {
   EXPECT_TRUE(world.is_sound());
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     const GpuLedger& book = world.fleet(f).slots().ledger();
     GpuTime all = 0;
     for (const GpuTime t : book.booked()) {
@@ -173,7 +173,7 @@ void expect_lost_work_is_booked(processes::PopulatedWorld& populated,
                                 const processes::Scenario& scenario) {
   world::World& world = populated.world;
   double booked = 0;
-  for (std::size_t f = 0; f < world.fleets(); ++f) {
+  for (const design::FleetIndex f : world.fleets()) {
     booked += static_cast<double>(world.fleet(f).slots().ledger().booked()[at(Cause::lost)]) / 1e9;
   }
   double told = 0;
@@ -207,10 +207,11 @@ void expect_all_faults(processes::PopulatedWorld& populated) {
 
 // A scheduler that looks at power never lets the feed be passed, whatever phases meet.
 void expect_within_feed(world::World& world) {
-  const facility::PowerRoom* room = world.meters().room(0);
+  const facility::PowerRoom* room = world.meters().room(world::kFirstSite);
   if (room == nullptr) return;
-  const world::FleetPart& part = world.fleet(0).part();
-  const Watts rise = world.meters().site(0).highest - part.host_power.idle * part.all_hosts();
+  const world::FleetPart& part = world.fleet(world::kFirstFleet).part();
+  const Watts rise =
+      world.meters().site(world::kFirstSite).highest - part.host_power.idle * part.all_hosts();
   EXPECT_LE(rise.base(), std::max(0.0, (room->feed / room->pue - room->always).base()) + 1);
 }
 
@@ -226,7 +227,7 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
     processes::PopulatedWorld populated(scenario, random.next(), &recorder);
     world::World& world = populated.world;
     world.run([&] {
-      for (std::size_t f = 0; f < world.fleets(); ++f) look_at(world.fleet(f));
+      for (const design::FleetIndex f : world.fleets()) look_at(world.fleet(f));
       return true;
     });
     expect_whole_books(world, horizon);
@@ -251,11 +252,12 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
       }
       return sum;
     };
-    EXPECT_NEAR(integral(kShares) / world.meters().site(0).energy.base(), 1, 1e-9);
+    EXPECT_NEAR(integral(kShares) / world.meters().site(world::kFirstSite).energy.base(), 1, 1e-9);
     double shares = 0;
     for (std::size_t c = 0; c < kShares; ++c) shares += integral(c);
     const double all =
-        static_cast<double>(world.fleet(0).slots().ledger().accelerators()) * horizon.base();
+        static_cast<double>(world.fleet(world::kFirstFleet).slots().ledger().accelerators()) *
+            horizon.base();
     EXPECT_NEAR(shares / all, 1, 1e-9);
     if (testing::Test::HasFailure()) return;
   }
@@ -272,10 +274,10 @@ class SilentThenFound final : public sim::EventHandler {
   ~SilentThenFound() { world_.kernel().forget(*this); }
 
   void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) override {
-    const cluster::Queue& queue = world_.fleet(0).queue();
+    const cluster::Queue& queue = world_.fleet(world::kFirstFleet).queue();
     const auto& shares = queue.job(queue.running_jobs().front().job).shares;
     if (kernel.now() == sim::SimTime::from(hours(2))) {
-      world_.faults().corrupt(0, world::host_at(shares.front().node));
+      world_.faults().corrupt(world::kFirstFleet, world::host_at(shares.front().node));
     } else if (kernel.now() == sim::SimTime::from(hours(4))) {
       world_.faults().strike(
           0, world::host_at(shares.back().node),
@@ -342,7 +344,7 @@ class OneHostDies final : public sim::EventHandler {
   }
   ~OneHostDies() { world_.kernel().forget(*this); }
   void on_event(sim::Kernel&, std::uint32_t, std::uint64_t) override {
-    world_.faults().strike(0, world::HostIndex(3),
+    world_.faults().strike(world::kFirstFleet, world::HostIndex(3),
                            {.name = "dies", .scope = failure::FaultScope::host, .keeps_disk = true},
                            0);
   }
@@ -508,9 +510,9 @@ PowerRun behind_feed(Watts feed, bool power_aware) {
   world.run({});
   expect_within_feed(world);
   PowerRun run{.rise_of_host = facility::rise_of(scenario.fleets.front().host_power),
-               .highest = world.meters().site(0).highest,
+               .highest = world.meters().site(world::kFirstSite).highest,
                .finished = populated.processes.streams().front()->outcome().finished};
-  if (world.meters().room(0)) run.room = *world.meters().room(0);
+  if (world.meters().room(world::kFirstSite)) run.room = *world.meters().room(world::kFirstSite);
   return run;
 }
 

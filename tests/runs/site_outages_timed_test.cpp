@@ -81,7 +81,7 @@ TEST(SiteOutagesTimed, without_backup_hosts_stop_with_the_utility) {
   expect_s(Cause::heat, 0);
   EXPECT_NEAR(t.booked_s(Cause::power), 80 * out.length, 1e-3);
   // Hosts that read their copy draw 0.15 of the rise.
-  EXPECT_NEAR(world.meters().site(0).energy.base() /
+  EXPECT_NEAR(world.meters().site(world::kFirstSite).energy.base() /
                   (20000 * (45 + 58) + 8 * 1200 * 13 + kStepping * (out.at - 45 + 30)),
               1, 1e-9);
   EXPECT_EQ(world.faults().faults(), 1U);
@@ -104,7 +104,7 @@ TEST(SiteOutagesTimed, a_battery_lasts_longer_at_a_lower_draw) {
     d.sites.front().battery = seconds(600);
     if (has_generator) d.sites.front().generator = seconds(2000);
     TimedTrain t(Seconds(out.at + out.length + 10), d);
-    const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+    const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
     const double share =
         (kStepping + load.constant.base()) / (load.hosts_nameplate + load.constant).base();
     ASSERT_LT(share, 1);
@@ -126,7 +126,7 @@ TEST(SiteOutagesTimed, an_outage_that_has_not_ended_is_counted) {
   EXPECT_EQ(t.world->site_lives().stories().front().blackouts, 1U);
   EXPECT_NEAR(static_cast<double>(t.world->site_lives().stories().front().dark_ns) / 1e9, 500,
               1e-6);
-  EXPECT_TRUE(t.world->site_lives().is_dark(0));
+  EXPECT_TRUE(t.world->site_lives().is_dark(world::kFirstSite));
 }
 
 // The plant is built for the nameplate; its loop holds 0.7 l a kW of 60 / 15.2 kJ/K a litre.
@@ -142,7 +142,7 @@ TEST(SiteOutagesTimed, a_loop_without_pumps_stops_the_run_at_its_temperature_mar
   d.sites.front().battery = hours(10);
   d.sites.front().generator = seconds(900);
   TimedTrain t(Seconds(out.at + 1000), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+  const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
   t.run();
   const double hot = 10 * loop_j_per_k(load) / (kStepping + load.constant.base());
   const world::SiteStory story = t.world->site_lives().stories().front();
@@ -160,7 +160,7 @@ TEST(SiteOutagesTimed, a_cooling_loop_keeps_its_heat_between_outages) {
   design::Design d = failing_utility();
   d.sites.front().battery = hours(10);
   TimedTrain t(Seconds(out.at + 10), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+  const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
   t.run();
   EXPECT_NEAR(t.world->site_lives().stories().front().warmest_k,
               10 * (kStepping + load.constant.base()) / loop_j_per_k(load), 1e-6);
@@ -179,7 +179,7 @@ double lost_at(const world::FleetPart& part, double carried) {
 TEST(SiteOutagesTimed, a_lost_cooling_unit_slows_the_run_to_the_remaining_capacity) {
   design::Design d = timed_design();
   const machine::SiteLoad before =
-      machine::load_of(jobs::build_machine(d, machine::known()), design::SiteIndex(0));
+      machine::load_of(jobs::build_machine(d, machine::known()), world::kFirstSite);
   const double heat = (before.hosts_nameplate + before.constant).base();
   d.sites.front().cooling_unit = Watts(heat / 4 * 1.0001);
   d.sites.front().cooling_unit_mtbf = days(40);
@@ -210,12 +210,12 @@ TEST(SiteOutagesTimed, a_lost_cooling_unit_slows_the_run_to_the_remaining_capaci
   const world::SiteStory story = t.world->site_lives().stories().front();
   EXPECT_EQ(story.units_lost, 1U);
   EXPECT_NEAR(static_cast<double>(story.throttled_ns) / 1e9, 2000 - hot, 0.002);
-  const double lost = lost_at(t.scenario.fleets[0], carried / drawn);
+  const double lost = lost_at(t.scenario.fleets[world::kFirstFleet], carried / drawn);
   EXPECT_GT(lost, 0);
   EXPECT_NEAR(static_cast<double>(t.outcome().time_ns[at(Cause::heat)]) / 1e9, (2000 - hot) * lost,
               0.002);
   EXPECT_NEAR(t.booked_s(Cause::heat), 64 * (2000 - hot) * lost, 0.2);
-  EXPECT_NEAR(t.world->site_lives().lost_to_heat(0), lost, 1e-9);
+  EXPECT_NEAR(t.world->site_lives().lost_to_heat(world::kFirstFleet), lost, 1e-9);
   EXPECT_EQ(story.outages, 0U);
 }
 
@@ -229,7 +229,7 @@ TEST(SiteOutagesTimed, a_hot_hour_slows_the_run_while_it_lasts) {
   d.sites.front().cooling_spares = 0;
   d.sites.front().cooling_design = 35;
   TimedTrain t(hours(4.5), d);
-  const machine::SiteLoad load = machine::load_of(t.machine, design::SiteIndex(0));
+  const machine::SiteLoad load = machine::load_of(t.machine, world::kFirstSite);
   t.run();
   const double carried = (load.hosts_nameplate + load.constant).base() / 2;
   const double drawn = kStepping + load.constant.base();
@@ -237,7 +237,7 @@ TEST(SiteOutagesTimed, a_hot_hour_slows_the_run_while_it_lasts) {
   const world::SiteStory story = t.world->site_lives().stories().front();
   // The fifth hour of the run is the second of the three again.
   EXPECT_NEAR(static_cast<double>(story.throttled_ns) / 1e9, 3600 - hot + 1800 - hot, 0.01);
-  const double lost = lost_at(t.scenario.fleets[0], carried / drawn);
+  const double lost = lost_at(t.scenario.fleets[world::kFirstFleet], carried / drawn);
   EXPECT_NEAR(static_cast<double>(t.outcome().time_ns[at(Cause::heat)]) / 1e9,
               (5400 - 2 * hot) * lost, 0.02);
   EXPECT_EQ(story.warmest_k, 10);

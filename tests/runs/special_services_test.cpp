@@ -34,7 +34,7 @@ struct Level {
 
   explicit Level(const design::Design& d) {
     const machine::Machine m = jobs::build_machine(d, machine::known());
-    plan = processes::service_plans(m, m.design().workloads.front(), false).front();
+    plan = plan_of(m);
     EXPECT_TRUE(plan.feasible()) << plan.job.infeasible;
     const double high[] = {plan.ask.high};
     levels = processes::simulate_windows(m.models(), plan.ask, high).levels;
@@ -96,10 +96,8 @@ TEST(SpecialServices, escalated_requests_reach_the_larger_service) {
   d.workloads.push_back({.terms = {}, .task = large});
   d.workloads.back().terms.name = "large";
   const Simulated run(d, {.horizon = hours(6), .replications = 1});
-  const auto from =
-      processes::service_plans(run.machine, run.machine.design().workloads[0], false).front();
-  const auto to =
-      processes::service_plans(run.machine, run.machine.design().workloads[1], false).front();
+  const auto from = plan_of(run.machine);
+  const auto to = plan_of(run.machine, 1);
   for (std::size_t h = 0; h < 24; ++h) {
     EXPECT_NEAR(to.job.day[h], 0.25 * from.job.day[h], 1e-12) << h;
   }
@@ -162,8 +160,7 @@ TEST(SpecialServices, replicas_of_one_accelerator_are_lost_together) {
   d.fleet.front().count = 4;
   d.fleet.front().failures.node_mtbf = hours(20);
   const Simulated run(d, {.horizon = days(20), .replications = 2});
-  const processes::ServicePlan plan =
-      processes::service_plans(run.machine, run.machine.design().workloads.front(), false).front();
+  const processes::ServicePlan plan = plan_of(run.machine);
   ASSERT_TRUE(plan.feasible()) << plan.job.infeasible;
   EXPECT_EQ(plan.slots, 1);
   EXPECT_EQ(plan.placements(5), 3);

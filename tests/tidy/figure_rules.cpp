@@ -1,5 +1,6 @@
 #include "tidy/figure_rules.h"
 
+#include <algorithm>
 #include <regex>
 #include <set>
 
@@ -38,6 +39,35 @@ std::string constant_of(std::string_view line) {
   return is_number ? match[2].str() : std::string();
 }
 
+// Text up to the parenthesis that closes the one before `at`, split at its own commas.
+std::vector<std::string> arguments_at(std::string_view code, std::size_t at) {
+  std::vector<std::string> arguments(1);
+  for (int depth = 1; at < code.size(); ++at) {
+    const char c = code[at];
+    if (c == '(' || c == '{' || c == '[') ++depth;
+    if (c == ')' || c == '}' || c == ']') --depth;
+    if (depth == 0) break;
+    if (c == ',' && depth == 1) {
+      arguments.emplace_back();
+    } else {
+      arguments.back() += c;
+    }
+  }
+  return arguments;
+}
+
+bool is_number(std::string_view text) {
+  text = trimmed(text);
+  return !text.empty() && text.find_first_not_of("0123456789.'") == std::string_view::npos;
+}
+
+// The model, the review, the run and the emitted files.
+bool answers_designs(std::string_view path) {
+  return is_product(path) &&
+         starts_with_any(path, {"src/model/machine/", "src/model/jobs/", "src/plan/", "src/twin/",
+                                "src/output/emit/"});
+}
+
 bool may_have_assumptions(std::string_view path) {
   return is_product(path) &&
          starts_with_any(path, {"src/model/machine/", "src/model/jobs/", "src/model/figures/",
@@ -63,7 +93,8 @@ Complaints check_figure_words(const Source& source, const std::vector<FigureRow>
   const bool is_looked_at =
       is_product(source.path) &&
       starts_with_any(source.path, {"src/model/machine/", "src/model/jobs/", "src/plan/",
-                                    "src/twin/", "src/output/", "src/app/"});
+                                    "src/twin/", "src/study/compare/", "src/study/search/",
+                                    "src/study/rehearse/", "src/output/", "src/app/"});
   if (!is_looked_at) return {};
   Complaints complaints;
   int number = 0;
@@ -129,6 +160,40 @@ Complaints check_constants(const std::vector<Source>& sources, const Source& lis
   }
   for (const std::string& entry : listed) {
     if (!met.contains(entry)) complaints.push_back({list.path, 0, entry + ": is no longer there"});
+  }
+  return complaints;
+}
+
+Complaints check_bare_numbers(const Source& source) {
+  static const std::regex kUnit(
+      R"(\b((nano|micro|milli)?seconds|minutes|hours|days|weeks|months|years)"
+      R"(|(kilo|mega|giga|tera)bytes)"
+      R"(|[kmgt]ib|[mgt](bits|bytes|flops)_per_s|(kilo|mega)?watts|usd(_per_\w+)?)\()");
+  if (!answers_designs(source.path)) return {};
+  const std::string code = blanked(source.text);
+  const auto line_at = [&](std::size_t at) {
+    return 1 + static_cast<int>(std::count(code.begin(), code.begin() + static_cast<long>(at),
+                                           '\n'));
+  };
+  Complaints complaints;
+  for (std::sregex_iterator it(code.begin(), code.end(), kUnit), end; it != end; ++it) {
+    const auto at = static_cast<std::size_t>(it->position());
+    const std::size_t begins = code.rfind('\n', at) + 1;
+    const std::string argument = arguments_at(code, at + it->str().size()).front();
+    const bool is_unit_itself = argument == "0" || argument == "1";
+    const bool is_named = code.substr(begins, at - begins).find("constexpr") != std::string::npos;
+    if (is_number(argument) && !is_unit_itself && !is_named) {
+      complaints.push_back({source.path, line_at(at), it->str() + argument + ") has no name"});
+    }
+  }
+  for (std::size_t at = code.find("within("); at != std::string::npos;
+       at = code.find("within(", at + 1)) {
+    const std::vector<std::string> arguments = arguments_at(code, at + 7);
+    for (std::size_t i = 1; i < std::min<std::size_t>(3, arguments.size()); ++i) {
+      if (is_number(arguments[i]) && trimmed(arguments[i]) != "0") {
+        complaints.push_back({source.path, line_at(at), "a half-width that has no name"});
+      }
+    }
   }
   return complaints;
 }

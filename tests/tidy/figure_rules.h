@@ -28,5 +28,8 @@ Complaints check_figures_said(const std::vector<Source>& sources,
 // of it changes and the other does not. `list` names the exceptions: FILE NAME | why. An entry that
 // no constant answers to is complained about as well.
 Complaints check_constants(const std::vector<Source>& sources, const Source& list);
+// The same without a name: `minutes(10)` in the middle of an expression (0 and 1 are units), or a
+// number as the half-width of within(), which belongs into src/model/figures/half_widths.def.
+Complaints check_bare_numbers(const Source& source);
 
 }  // namespace orrery::tidy

@@ -424,14 +424,25 @@ Complaints check_range_for(const Source& source) {
 }
 
 Complaints check_positions(const Source& source) {
-  // Positions in a text, and what has yet to get an index.
-  static const std::set<std::string> kAllowed = {
-      "src/live/s3server/auth.cpp", "src/live/upkeep/store_folder.cpp",
-      "src/layers/traffic/fleet.cpp", "src/twin/twin/host_lives.cpp",
-      "src/twin/twin/service_process.cpp"};
-  static const std::regex kSubtraction(R"( - [\w.:>\[\]-]*(\(\)[\w.>-]*)*\bdata\(\))");
+  // Positions in a text.
+  static const std::set<std::string> kAllowed = {"src/live/s3server/auth.cpp",
+                                                 "src/live/upkeep/store_folder.cpp"};
+  static const std::regex kSubtraction(R"( - [\w.:>\[\]-]*(\(\)[\w.>-]*)*\bdata\(\)|\(&\w+ [-+] )");
   if (!is_product(source.path) || kAllowed.contains(source.path)) return {};
   return matching(source.path, blanked(source.text), kSubtraction, "store an Index (base/index.h)");
+}
+
+Complaints check_one_resolver(const Source& source) {
+  static const std::regex kResolving(
+      R"(\b(serve_jobs|batch_job|stream_job|slice_job|name_job|fill_step|fill_costs|least_tp)"
+      R"(|apart_size|settle_talks|settle_prefixes)\(|serving::(capacity|replicas_needed)\()");
+  const bool is_reader = source.path.starts_with("src/plan/") ||
+                         source.path.starts_with("src/twin/") ||
+                         source.path.starts_with("src/output/") ||
+                         source.path.starts_with("src/app/");
+  if (!is_product(source.path) || !is_reader) return {};
+  return matching(source.path, blanked(source.text), kResolving,
+                  "a workload is resolved by model/jobs/resolve_jobs.h alone");
 }
 
 Complaints check_header_opening(const Source& source) {

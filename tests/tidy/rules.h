@@ -67,6 +67,8 @@ Complaints check_embedded(const Source& source);
 Complaints check_range_for(const Source& source);
 // No position is computed from an address, `&x - v.data()`: it is wrong for a copy of x.
 Complaints check_positions(const Source& source);
+// The review, the run and what is made of them size no service and resolve no workload themselves.
+Complaints check_one_resolver(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);

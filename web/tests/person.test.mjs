@@ -75,7 +75,7 @@ test('the file is saved, and not over what somebody else wrote', async () => {
   await page.keyboard.press('Control+a');
   await page.keyboard.insertText(withCount(130));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByRole('alert').filter({ hasText: 'somebody else' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'changed by another program' }).waitFor();
   assert.match(readFileSync(file, 'utf8'), /# by another/);
   copyFileSync(kSample, file);
   await page.context().close();

@@ -161,7 +161,7 @@ test('a long run is cancelled and what was done is shown; a span that is none is
   await drawn(page);
   await page.getByRole('textbox', { name: 'simulate' }).fill('soon');
   await page.getByRole('button', { name: 'Run this design' }).click();
-  await page.getByRole('alert').getByText('not a span to simulate').waitFor();
+  await page.getByRole('alert').getByText('not a length of time').waitFor();
   await page.getByRole('textbox', { name: 'simulate' }).fill('10 y');
   await page.getByRole('spinbutton', { name: 'replications' }).fill('256');
   await page.getByRole('button', { name: 'Run this design' }).click();

@@ -9,10 +9,11 @@
 namespace orrery::cli {
 namespace {
 
-// More would only make the kernel's tables larger: connections have a limit of their own.
+// Open files to ask for. More would only enlarge the kernel's tables, because connections have a
+// limit of their own.
 constexpr rlim_t kOpenFilesWanted = 65536;
-constexpr std::uint64_t kOwnFiles = 32;        // standard streams, logs, sockets of the server
-constexpr std::uint64_t kMetadataFiles = 256;  // as many as RocksDB is told to keep open
+constexpr std::uint64_t kOwnFiles = 32;        // standard streams, logs and listening sockets
+constexpr std::uint64_t kMetadataFiles = 256;  // number of files that RocksDB may keep open
 constexpr std::uint64_t kConnectionsMin = 8;
 
 }  // namespace
@@ -31,7 +32,7 @@ Result<void> check_private_file(const std::string& file) {
        .place = {file},
        .what = fmt::format("the file has mode {:04o}: other users can read the secrets in it",
                            static_cast<unsigned>(mode)),
-       .why = "whoever has them can read and change what is stored",
+       .why = "anyone who has them can read and change what is stored",
        .fix = "chmod 600 " + file});
 }
 

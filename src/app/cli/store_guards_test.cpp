@@ -40,7 +40,7 @@ class StoreGuards : public testing::Test {
     EXPECT_TRUE(client.put("large", s3::Body::of(std::string(20'000, 'q'))));
     EXPECT_TRUE(client.put("small", s3::Body::of("q")));
   }
-  // What of a folder its group or others may touch.
+  // Returns the files of a folder that its group or others may access.
   static std::vector<std::string> open_to_others(const std::string& top) {
     std::vector<std::string> found;
     const auto look = [&](const fs::path& path) {

@@ -2,8 +2,7 @@
 //
 // low..high is the 80 % interval (p10 to p90). The one rule for combining Estimates:
 //   - errors of different inputs are independent;
-//   - a product or quotient adds the log half-widths in quadrature, each side by itself:
-//       ln(high/value) = sqrt(sum_i ln(high_i/value_i)^2), and low likewise (a divisor swaps
+// - a product or quotient adds the log half-widths in quadrature, each side separately:
 //       sides);
 //   - a sum adds the half-widths in quadrature, each side by itself; a subtrahend swaps sides;
 //   - the basis of a combination is the weakest of its inputs, and at best `derived`.
@@ -41,7 +40,7 @@ struct Estimate {
 };
 
 Estimate exact(double value, Basis basis, std::string reference);
-// value with low = value * (1 - below) and high = value * (1 + above), as fractions.
+// Returns `value` with low = value * (1 - below) and high = value * (1 + above).
 Estimate within(double value, double below, double above, Basis basis, std::string reference);
 
 Estimate operator+(const Estimate& a, const Estimate& b);

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::Field;
 using testing::IsEmpty;
 
-// One field of one row of the shipped tables is changed; nothing else is.
+// Changes one field of one row of the shipped tables and nothing else.
 struct BadRow {
   const char* why;
   const char* table;
@@ -72,7 +72,7 @@ TEST_P(RefusedRow, names_the_fault_and_the_line) {
       << to_text(faults);
 }
 
-// models/facility: the traps of print, each fed as the row that fell into it.
+// models/facility: known errors in published figures, each as the row that has it.
 constexpr BadRow kBadRows[] = {
     {"sparse fp8 beside dense bf16", "accelerators", "h100-sxm", "fp8_tflops_dense", "3958",
      "catalog.sparse"},
@@ -174,7 +174,7 @@ TEST(Checks, shipped_catalog_passes) {
   EXPECT_THAT(check_catalog(*loaded), IsEmpty());
 }
 
-// The tables without a struct owe the same columns as the rest.
+// The tables without a struct must have the same columns as the rest.
 TEST(Checks, every_table_carries_id_source_date_basis_and_confidence) {
   int tables = 0;
   for (const EmbeddedFile& file : embedded_files()) {

@@ -11,7 +11,7 @@ Diagnostic pod_fault(const CsvTable& table, int line, std::string what) {
       .code = "trace.row", .place = {.file = table.file(), .line = line}, .what = std::move(what)};
 }
 
-// The table with every named column there, or why not.
+// Returns the table if it has every named column; otherwise an error.
 Result<CsvTable> table_with(std::string_view text, const std::string& file,
                             std::initializer_list<std::string_view> columns) {
   auto table = CsvTable::parse(text, file);

@@ -58,7 +58,7 @@ TEST(QueueWait, more_servers_never_wait_longer) {
   }
 }
 
-// At a load of one and above the queue has no end.
+// At a load of one and above the queue grows without bound.
 TEST(QueueWait, overloaded_queue_grows_without_end) {
   const QueueWait w =
       estimate_wait({.servers = 4, .arrivals = PerSecond(0.02), .service = seconds(200)});

@@ -1,4 +1,4 @@
-// Several sites as one bill, by hand.
+// Several sites as one bill, computed by hand.
 #include "layers/cost/site_mix.h"
 
 #include <gmock/gmock.h>

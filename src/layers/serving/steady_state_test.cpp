@@ -250,9 +250,8 @@ TEST(Capacity, TheLastThatMeetsEachBound) {
 TEST(ReplicasNeeded, AtTheirLoad) {
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
   EXPECT_EQ(replicas_needed(PerSecond(40.1), PerSecond(10), 0.8), 6);
-  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10)), 5) << "0.8 without being told";
-  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(0)), 0);
-  EXPECT_EQ(replicas_needed(PerSecond(-1), PerSecond(10)), 0);
+  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(0), 0.8), 0);
+  EXPECT_EQ(replicas_needed(PerSecond(-1), PerSecond(10), 0.8), 0);
 }
 
 // Batches of 4: H_4 = 25/12, so the longest of mean 10 is 20.83 tokens, padded.

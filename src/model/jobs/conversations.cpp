@@ -7,7 +7,7 @@
 namespace orrery::jobs {
 namespace {
 
-constexpr int kTalkRounds = 4;  // what is found and what is carried settle within
+constexpr int kTalkRounds = 4;  // rounds in which cache hits and replica load converge
 
 traffic::TalkCase talk_of(const design::Serve& serve) {
   const ServeLengths l = lengths_of(serve);
@@ -30,13 +30,13 @@ void add_history(serving::RequestShape& r, const design::Serve& serve) {
   const double history = talk_history(talk);
   r.input = fresh + history;
   if (!serve.prefix_cache) {
-    // The last turn of a talk is its longest.
+    // The last turn of a conversation has the longest history.
     r.input_p99 = std::max(r.input_p99, fresh) + 2 * history;
     return;
   }
   const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
   r.cached_share = (system + history) / r.input;
-  // What is computed varies as what is new does.
+  // Only new text has to be computed, so the spread of lengths is that of the new text.
   r.input_p99 *= r.input / fresh;
 }
 

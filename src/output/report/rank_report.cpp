@@ -12,7 +12,7 @@ namespace {
 
 std::string number_or_unknown(double v) { return v > 0 ? significant(v, 3) : "not known"; }
 
-// "h200-sxm, mi325x": the rows that the intervals do not tell from this one.
+// Returns the rows that are statistically tied with this one: "h200-sxm, mi325x".
 std::string undecided_from(const search::Ranking& r, std::size_t row) {
   std::string text;
   for (const search::RankPair& p : r.pairs) {
@@ -29,7 +29,7 @@ Document document_of(const search::Ranking& r, const std::string& title) {
   Document d;
   d.heading(1, title);
   Table t{.header = {"accelerator", "format", "devices", "tokens/s each", "interval", "per W",
-                     "per rack", "per USD", "not told apart from"},
+                     "per rack", "per USD", "statistically tied with"},
           .rows = {},
           .flush_right = {false, false, true, true, true, true, true, true, false}};
   for (std::size_t i = 0; i < r.rows.size(); ++i) {
@@ -47,10 +47,11 @@ Document document_of(const search::Ranking& r, const std::string& title) {
   }
   d.table(std::move(t));
   const auto decided = std::ranges::count(r.pairs, true, &search::RankPair::decided);
-  d.paragraph(fmt::format(
-      "{} of {} pairs are decided at 80 %. Watts are the node's nameplate, dollars the median list "
-      "price of an hour; a row without a price is not rented in the table.",
-      decided, r.pairs.size()));
+  d.paragraph(
+      fmt::format("{} of {} pairs differ by more than their 80 % intervals. Watts are the node's "
+                  "nameplate power; dollars are the median list price per hour; \"not known\" "
+                  "means that the price table has no offer.",
+                  decided, r.pairs.size()));
   return d;
 }
 

@@ -6,12 +6,15 @@
 #include "core/workload/model_math.h"
 #include "layers/storage/checkpoint.h"
 #include "layers/training/layout.h"
+#include "model/figures/assumptions.h"
 #include "study/calc/calc.h"
 
 namespace orrery::calc {
 
 namespace {
 
+using figures::assumptions::kTrainTimeAbove;
+using figures::assumptions::kTrainTimeBelow;
 // Sequences of a step: far above any published one, and far below what an int holds.
 constexpr std::int64_t kMostSequences = 100'000'000;
 
@@ -161,14 +164,16 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
       {.id = "time",
        .label = "time",
        .unit = figures::Unit::seconds,
-       .estimate = within(time.base(), 0.2, 0.3, Basis::assumed, "docs/models/training.md"),
+       .estimate = within(time.base(), kTrainTimeBelow, kTrainTimeAbove, Basis::assumed,
+                          "docs/models/training.md"),
        .formula = fmt::format("{} x {} / ({} x {} x MFU {} x goodput {})", brief(per_token),
                               count_to_brief(q.tokens), q.gpus, brief(peak), q.mfu, q.goodput)});
   c.figures.push_back(
       {.id = "accelerator_hours",
        .label = "accelerator-hours",
        .unit = figures::Unit::count,
-       .estimate = within(gpu_hours, 0.2, 0.3, Basis::assumed, "docs/models/training.md")});
+       .estimate = within(gpu_hours, kTrainTimeBelow, kTrainTimeAbove, Basis::assumed,
+                          "docs/models/training.md")});
   c.assumptions = {
       fmt::format("MFU {} and goodput {} as given; `orrery plan` computes both for a design", q.mfu,
                   q.goodput),

@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "layers/cost/ownership.h"
 #include "layers/cost/rental.h"
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 #include "model/jobs/predict_serving.h"
 #include "study/calc/calc.h"
 #include "study/calc/claim_trial.h"

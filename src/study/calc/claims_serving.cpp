@@ -7,12 +7,14 @@
 #include "core/base/text.h"
 #include "core/workload/model_math.h"
 #include "layers/serving/memory.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/predict_serving.h"
 #include "study/calc/claim_trial.h"
 
 namespace orrery::calc {
 namespace {
 
+using figures::assumptions::kReplicaLoad;
 constexpr const char* kServingPage = "docs/models/serving.md";
 constexpr const char* kShapes = "docs/models/workload.md";
 
@@ -157,13 +159,14 @@ ClaimFinding chat_pod(const ClaimContext& c) {
     if (!p) continue;
     const PerSecond each = p->point.requests;
     for (const double rate : {1.0, 10.0, 100.0}) {
-      const double gpus = pod.tp * serving::replicas_needed(PerSecond(rate), each);
+      const double gpus =
+          pod.tp * serving::replicas_needed(PerSecond(rate), each, kReplicaLoad);
       try_case(f, fmt::format("{}, {} requests/s", pod.label, rate),
                computed(gpus, 0.3, kServingPage),
                fmt::format("tp {} x replicas of {} requests/s at 80 % load", pod.tp,
                            significant(each.base(), 3)));
     }
-    const auto load_of = [&](double gpus) { return gpus / pod.tp * each.base() * 0.8; };
+    const auto load_of = [&](double gpus) { return gpus / pod.tp * each.base() * kReplicaLoad; };
     show_beside(f, fmt::format("{}: load of 8 GPUs", pod.label), figures::Unit::per_second,
                 computed(load_of(8), 0.3, kServingPage));
     show_beside(f, fmt::format("{}: load of 16 GPUs", pod.label), figures::Unit::per_second,

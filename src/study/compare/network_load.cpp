@@ -10,10 +10,13 @@
 #include "layers/fabric/flow_engine.h"
 #include "layers/fabric/router.h"
 #include "layers/fabric/traffic.h"
+#include "model/figures/assumptions.h"
 
 namespace orrery::compare {
 namespace {
 
+using figures::assumptions::kFlowsAbove;
+using figures::assumptions::kFlowsBelow;
 // Shifts that stand for an all_to_all. Equally spaced ones load upper links as all of them do; in a
 // large network four are enough for that, and a page waits for them.
 constexpr int kShifts = 8;
@@ -233,7 +236,8 @@ double ring_bytes(const CollectiveAsk& ask, int nodes, int lanes) {
 LoadedTime by_flows(double seconds, const CollectiveAsk& ask, int ranks) {
   const double rate =
       seconds > 0 ? ask.bytes.base() / seconds * fabric::bus_factor(ask.kind, ranks) : 0;
-  return {.seconds = within(seconds, 0.1, 0.5, Basis::derived, "docs/models/fabric.md"),
+  return {.seconds = within(seconds, kFlowsBelow, kFlowsAbove, Basis::derived,
+                            "docs/models/fabric.md"),
           .bus_bandwidth = BytesPerSecond(rate),
           .network_binds = true};
 }

@@ -13,9 +13,9 @@
 namespace orrery::search {
 namespace {
 
-constexpr int kWidestSplit = 8;
 using figures::assumptions::kSharedDense;
 using figures::assumptions::kSharedExperts;
+using figures::assumptions::kWidestTp;
 
 // The format asked for, or the next wider one that the part multiplies in.
 std::optional<catalog::Dtype> format_on(const catalog::Accelerator& a, catalog::Dtype wanted) {
@@ -59,12 +59,12 @@ void fill_speed(RankRow& row, const machine::Models& models, const RankQuery& q)
   }
   row.format = *format;
   jobs::ServingQuery s = asked(q, *row.accelerator, *format);
-  const auto least = least_tp(models, s, kWidestSplit);
+  const auto least = least_tp(models, s, kWidestTp);
   if (!least) {
-    row.refused = fmt::format("weights and one request do not fit {} of them", kWidestSplit);
+    row.refused = fmt::format("weights and one request do not fit {} of them", kWidestTp);
     return;
   }
-  for (int tp = *least; tp <= kWidestSplit; tp *= 2) {
+  for (int tp = *least; tp <= kWidestTp; tp *= 2) {
     s.split.tp = tp;
     const auto p = predict_capacity(models, s, q.target);
     if (!p || p->point.concurrency < 1) continue;

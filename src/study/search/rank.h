@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/estimate.h"
+#include "model/figures/assumptions.h"
 #include "model/jobs/predict_serving.h"
 
 namespace orrery::search {
@@ -29,7 +30,7 @@ struct RankQuery {
   catalog::Dtype format = catalog::Dtype::fp8;  // of weights and cache, at the narrowest
   std::string engine = "vllm";
   std::vector<std::string> accelerators;  // catalog ids; empty: all that are sold in a node
-  Watts rack = kilowatts(40);
+  Watts rack = figures::assumptions::kRankRack;
 };
 
 struct RankRow {

@@ -12,7 +12,7 @@ std::size_t busiest_hour(const ServicePlan& p) {
   return static_cast<std::size_t>(std::ranges::max_element(p.job.day) - p.job.day.begin());
 }
 
-// The worst hour, with one of the zones down.
+// Returns the zones at the worst hour, with one of them down.
 std::vector<traffic::RegionNow> worst_hour(const std::vector<ServicePlan>& zones, std::size_t lost,
                                            std::size_t hour) {
   std::vector<traffic::RegionNow> now;

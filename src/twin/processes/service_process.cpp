@@ -129,11 +129,12 @@ void ServiceProcess::take_up_load(const world::HostUse& before, double busy_befo
   tell_draws();
 }
 
-// Called after settle(), with the replicas that stand and the hour as they are from now on.
+// Sets the load after settle(): from now on for the replicas that run and for this hour.
 void ServiceProcess::set_load() {
   const double rate = standing_ > 0 ? rate_here() / standing_ : 0;
   busy_ = plan_.busy_at(rate);
-  // An engine decodes most of the time: memory work, with prompts' matrix work at the highest.
+  // An engine decodes most of the time, which is memory work; its highest draw is the matrix work
+  // of prompts.
   stands_ = working(fleet_.part(), busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
 }
 
@@ -143,7 +144,7 @@ void ServiceProcess::become(std::uint32_t part, ReplicaState state) {
   const world::HostUse before = use(replica.state);
   const bool stood = replica.state == ReplicaState::stands;
   const std::int64_t slots = plan_.slots;
-  // The others' load changes with the number that stands: all go over to their new use.
+  // When the number of running replicas changes, the load of each changes: all get their new use.
   const std::int64_t others = std::int64_t{placed_ - (stood ? 1 : 0)} * slots;
   const world::HostUse old_use = stands_;
   const double old_busy = busy_;
@@ -193,7 +194,7 @@ void ServiceProcess::call() {
   reload_next();
 }
 
-// Those that wait or hang load what is newest when they come back.
+// Replicas that are queued or hang load the newest weights when they come back.
 void ServiceProcess::reload_next() {
   for (std::uint32_t part = reloads_ ? *reloads_ + 1 : 0; part < replicas_.size(); ++part) {
     Replica& replica = replicas_[part];
@@ -306,7 +307,7 @@ void ServiceProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t da
     if (reloads_ == part) reload_next();
     return;
   }
-  // Its launcher starts the processes again where they were.
+  // The launcher starts the processes again in the same place.
   become(part, ReplicaState::starts);
   start(part);
 }

@@ -1,4 +1,4 @@
-// What a run and a byte that leaves cost.
+// The cost of a run, and of a byte that leaves the site.
 //
 //   $/run     = accelerators * hours * $/useful hour
 //   egress    = tiered price per GB, a month's volume at a time
@@ -14,15 +14,15 @@ namespace orrery::cost {
 Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour);
 
 struct PriceStep {
-  Bytes up_to;  // of a month's volume
+  Bytes up_to;  // of the month's volume
   UsdPerByte price;
 };
 
-// The steps AWS lists for internet egress: 0.09 USD/GB to 10 TB, 0.085 to 50, 0.07 to 150, 0.05
-// above (storage_prices, aws internet egress).
+// Returns AWS's list prices for internet egress: 0.09 USD/GB to 10 TB, 0.085 to 50, 0.07 to 150,
+// 0.05 above (storage_prices, aws internet egress).
 std::vector<PriceStep> aws_egress_steps();
 
-// The last step goes on for ever.
+// The last step has no upper limit.
 Usd egress_cost(Bytes volume, std::span<const PriceStep> steps);
 
 }  // namespace orrery::cost

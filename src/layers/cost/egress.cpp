@@ -1,4 +1,4 @@
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "layers/cluster/priority.h"
+#include "layers/cluster/fair_share.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace orrery::cluster {
 namespace {
 
-// What a user or account still has coming: shares over use.
+// Returns the level by which siblings are ranked: shares divided by use.
 double level(double shares, double use) {
   return use > 0 ? shares / use : std::numeric_limits<double>::infinity();
 }
@@ -35,8 +35,8 @@ double classic_fair_share(double use_share, double owned_share, double dampening
 std::vector<double> classic_factors(std::span<const FairUser> users) {
   struct Account {
     double use = 0;
-    double shares = 0;        // of the cluster
-    double users_shares = 0;  // of its users together
+    double shares = 0;        // the account's share of the cluster
+    double users_shares = 0;  // sum over its users
   };
   std::map<std::string, Account> accounts;
   double all_use = 0;

@@ -1,11 +1,11 @@
-#include "layers/cluster/priority.h"
+#include "layers/cluster/fair_share.h"
 
 #include <gtest/gtest.h>
 
 namespace orrery::cluster {
 namespace {
 
-// Slurm's documentation: use equal to the share gives 0.5, none gives 1, twice the share 0.25.
+// Slurm's documentation: use equal to the share gives 0.5, no use gives 1, twice the share 0.25.
 TEST(Priority, classic_fair_share) {
   EXPECT_EQ(classic_fair_share(0, 0.2), 1);
   EXPECT_DOUBLE_EQ(classic_fair_share(0.2, 0.2), 0.5);
@@ -31,7 +31,7 @@ TEST(Priority, classic_factors_answer_for_the_account) {
 }
 
 // Account b has used less, so the fair tree puts both of its users first; the classic factor lets
-// a's idle user (0.55 / 0.5) pass b's heavy one (0.45 / 0.25).
+// a's idle user (0.55 / 0.5) overtake b's heavy one (0.45 / 0.25).
 TEST(Priority, classic_lets_a_user_pass_a_better_account) {
   const std::vector<FairUser> users = {{"a", "heavy", 1, 1, 55},
                                        {"a", "idle", 1, 1, 0},
@@ -50,7 +50,7 @@ TEST(Priority, use_halves_in_a_half_life) {
 }
 
 TEST(Priority, better_account_always_comes_first) {
-  // Account a has used a tenth of what b has; its heaviest user still comes before b's lightest.
+  // Account a has used a tenth of b's use; its heaviest user still comes before b's lightest.
   const std::vector<FairUser> users = {{"a", "heavy", 1, 1, 9},
                                        {"a", "light", 1, 1, 1},
                                        {"b", "heavy", 1, 1, 99},
@@ -71,7 +71,7 @@ TEST(Priority, user_without_shares_has_no_factor) {
   EXPECT_DOUBLE_EQ(classic_fair_share(0.6, 0.2, 1.5), 0.25);
 }
 
-// Two accounts of equal shares. The first account's user owns nothing of it.
+// Two accounts with equal shares. The first account's user has no share in it.
 TEST(Priority, user_without_account_shares_owns_nothing) {
   const std::vector<FairUser> users{{.account = "a", .shares = 0, .account_shares = 1, .use = 10},
                                     {.account = "b", .shares = 1, .account_shares = 1, .use = 10}};
@@ -81,14 +81,14 @@ TEST(Priority, user_without_account_shares_owns_nothing) {
   EXPECT_DOUBLE_EQ(factors[1], 0.5) << "half is used, half is owned: 2^-1";
 }
 
-// Where no account has shares nobody owns anything, used or not.
+// If no account has shares, no user owns anything, used or not.
 TEST(Priority, accounts_without_shares_own_nothing) {
   const std::vector<FairUser> users{{.account = "a", .shares = 1, .account_shares = 0, .use = 3},
                                     {.account = "b", .shares = 1, .account_shares = 0}};
   EXPECT_EQ(classic_factors(users), (std::vector<double>{0, 0}));
   std::vector<FairUser> quarters = users;
   for (FairUser& u : quarters) u.account_shares = 0.25;
-  quarters[1].use = 1;  // a quarter of all, of one who owns half: 2^-0.5
+  quarters[1].use = 1;  // a quarter of all use, by a user who owns half: 2^-0.5
   const std::vector<double> factors = classic_factors(quarters);
   EXPECT_NEAR(factors[0], std::exp2(-1.5), 1e-12);
   EXPECT_NEAR(factors[1], std::exp2(-0.5), 1e-12);

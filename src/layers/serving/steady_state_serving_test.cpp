@@ -284,7 +284,7 @@ TEST(SteadyState, AnImpossibleTargetHasNoCapacity) {
 
 TEST(SteadyState, ReplicasForARate) {
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
-  EXPECT_EQ(replicas_needed(PerSecond(0), PerSecond(10)), 0);
+  EXPECT_EQ(replicas_needed(PerSecond(0), PerSecond(10), 0.8), 0);
 }
 
 // Published gains of continuous over static batching run from about 3 to 10 (and beyond with long

@@ -1,4 +1,4 @@
-#include "layers/cost/spend.h"
+#include "layers/cost/egress.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(Spend, deepseek_v3_run) {
   EXPECT_NEAR(cost / mega_usd(1), 5.576, 1e-9);
 }
 
-// A step that ends before the one above it has nothing left to price.
+// A step that ends before the one above it begins prices nothing.
 TEST(Spend, price_steps_out_of_order_are_safe) {
   const PriceStep steps[] = {{terabytes(10), Usd(0.09) / gigabytes(1)},
                              {terabytes(5), Usd(0.5) / gigabytes(1)},
@@ -44,7 +44,7 @@ TEST(Spend, price_steps_out_of_order_are_safe) {
   EXPECT_NEAR(egress_cost(terabytes(20), steps).base(), 10'000 * 0.09 + 10'000 * 0.05, 1e-6);
 }
 
-// Section 5: a 100 TB dataset pulled once costs about 7.8 kUSD.
+// Section 5: downloading a 100 TB data set once costs about 7.8 kUSD.
 TEST(Spend, egress_of_100_tb) {
   const auto steps = aws_egress_steps();
   EXPECT_NEAR(egress_cost(terabytes(100), steps) / kilo_usd(1), 7.8, 1e-9);

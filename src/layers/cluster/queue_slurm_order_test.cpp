@@ -1,7 +1,7 @@
-// The slurm policy against what a real Slurm did (data/validation/slurm_order.csv): 44 small cases
-// that ran side by side on 110 nodes of Slurm 22.05.8, each in partitions of its own. Jobs differ
-// from their limits, widths from whole nodes, so every case has jobs that pass others.
-// tests/slurm_order_live_test.cpp plays them on a Slurm of this machine.
+// The slurm policy compared with a real Slurm (data/validation/slurm_order.csv): 44 small cases
+// that ran side by side on 110 nodes of Slurm 22.05.8, each in its own partitions. Jobs' run times
+// differ from their limits and their widths from whole nodes, so in every case some jobs overtake
+// others. tests/slurm_order_live_test.cpp runs them on a Slurm on this machine.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -15,7 +15,7 @@ TEST(SlurmOrder, jobs_start_in_the_order_in_which_real_slurm_starts_them) {
   int pairs = 0;
   int turned = 0;
   int cases_off = 0;
-  int passed = 0;     // jobs that a job of higher priority and the same tier let by
+  int passed = 0;     // jobs overtaken by a job of lower priority in the same tier
   int preempted = 0;  // jobs that were started twice
   std::map<int, OrderCase> cases = measured_cases();
   ASSERT_EQ(cases.size(), 44u);
@@ -42,9 +42,9 @@ TEST(SlurmOrder, jobs_start_in_the_order_in_which_real_slurm_starts_them) {
   EXPECT_GT(pairs, 500);
   EXPECT_GT(passed, 30);
   EXPECT_GT(preempted, 10);
-  // Case 43: Slurm's own estimate of a blocked job's start lumps ends that lie close together, and
-  // lets a job pass that ours keeps back. Case 40: two jobs end within a second of each other, and
-  // which of two decisions falls between them is chance.
+  // Case 43: in its own estimate of a blocked job's start Slurm merges ends that are close
+  // together, and lets a job start that ours holds back. Case 40: two jobs end within a second of
+  // each other, and the order in which Slurm decides is chance.
   EXPECT_LE(turned, 3);
   EXPECT_LE(cases_off, 2);
 }
