@@ -90,7 +90,7 @@ TEST_F(CephPool, ACallThatFindsAnotherConnectingIsSilentAtOnce) {
     EXPECT_EQ(kind(append("a", "x", true)), drives::PoolFault::silent);
   };
   EXPECT_TRUE(pool->list());
-  EXPECT_EQ(heard, "the cluster is being connected to");
+  EXPECT_EQ(heard, "still connecting to the cluster");
   EXPECT_EQ(ceph.times["connect"], 1);
 }
 
@@ -190,7 +190,7 @@ TEST_F(CephPool, EveryCodeIsAFaultOfThePort) {
   ceph.codes = {
       {"read", -EIO}, {"stat", -EIO}, {"remove", -EIO}, {"list_open", -EIO}, {"alignment", -EIO}};
   EXPECT_EQ(fault(pool->read("a", 0, 1)), "cannot read a: Input/output error");
-  EXPECT_EQ(fault(pool->size("a")), "cannot look at a: Input/output error");
+  EXPECT_EQ(fault(pool->size("a")), "cannot read the size of a: Input/output error");
   EXPECT_EQ(fault(pool->remove("a")), "cannot remove a: Input/output error");
   EXPECT_EQ(fault(pool->list()), "cannot list the pool hot: Input/output error");
   EXPECT_EQ(fault(pool->append_unit()), "the pool hot: Input/output error");
@@ -252,14 +252,16 @@ TEST(PoolPlace, IsReadOrRefusedInASentence) {
   EXPECT_EQ(drives::pool_place_of("rados:p/n?user=me&conf=/c&keyring=/k").value(),
             (drives::PoolPlace{
                 .pool = "p", .space = "n", .conf = "/c", .user = "client.me", .keyring = "/k"}));
-  EXPECT_EQ(why("rados:p"), "this is no namespace of a RADOS pool");
-  EXPECT_EQ(why("s3:p/n"), "this is no namespace of a RADOS pool");
+  EXPECT_EQ(why("rados:p"), "this is not a namespace of a RADOS pool");
+  EXPECT_EQ(why("s3:p/n"), "this is not a namespace of a RADOS pool");
   for (const char* odd : {"rados:/n", "rados:p/", "rados:p/n/m", "rados:p q/n", "rados:p/n@"}) {
-    EXPECT_EQ(why(odd), "a pool and a namespace are of letters, digits, '-', '_' and '.'") << odd;
+    EXPECT_EQ(why(odd),
+              "the names of a pool and a namespace consist of letters, digits, '-', '_' and '.'")
+        << odd;
   }
   for (const char* word : {"conf=here", "keyring=k", "user=", "user", "colour=red"}) {
     EXPECT_EQ(why(std::string("rados:p/n?") + word),
-              "'" + std::string(word) + "' is not understood");
+              "'" + std::string(word) + "' is not a known option");
   }
   EXPECT_EQ(drives::pool_place_of("rados:p").error()[0].fix,
             "write rados:POOL/NAMESPACE[?conf=FILE][&user=NAME][&keyring=FILE]");

@@ -338,7 +338,7 @@ TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
   }
   EXPECT_EQ(on_small_disk("4k", folder_.at("small/journal"), folder_.at("deep")), 2) << log();
   EXPECT_NE(log().find("No space left on device"), std::string::npos) << log();
-  EXPECT_NE(log().find("make room on its disk"), std::string::npos) << log();
+  EXPECT_NE(log().find("free space on the disk of the journal"), std::string::npos) << log();
   for (int step = 1; step <= 8; ++step) {
     const bool is_deep = text_in(folder_.at("deep/" + name_of(step) + "/.metadata")) == "whole";
     EXPECT_TRUE(is_good_hot(step) || is_deep) << step;

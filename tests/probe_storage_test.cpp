@@ -258,7 +258,7 @@ TEST(ProbeStorage, a_bucket_with_faults_tells_of_them) {
   const Answer a = run(probe(
       "s3://bucket", {"--endpoint", server.endpoint(), "--size", "64 KiB", "--repeats", "1"}));
   ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
-  EXPECT_THAT(a.out, AllOf(HasSubstr("retries: 3"), HasSubstr("3 requests were sent again"),
+  EXPECT_THAT(a.out, AllOf(HasSubstr("retries: 3"), HasSubstr("3 requests were retried"),
                            HasSubstr("If-None-Match")));
 }
 

@@ -350,7 +350,7 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
       cluster_->run({binary(), "agent", "recover", "--conf", cluster_->conf(), "--journal",
                      agent.journal(), "--once"});
   EXPECT_EQ(second.exit_code, 2);
-  EXPECT_THAT(second.err, testing::HasSubstr("another agent writes this journal"));
+  EXPECT_THAT(second.err, testing::HasSubstr("another agent is using this journal"));
 }
 
 // Killed at a random moment after a node failed, slurmctld comes back with what it last saved: from

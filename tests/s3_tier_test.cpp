@@ -157,7 +157,7 @@ TEST_F(S3TierTest, a_store_that_is_silent_at_the_start_is_asked_later) {
   ASSERT_TRUE(drive) << drive.error().front().what;
   ASSERT_TRUE(write(**drive, "a.00.0", "some bytes"));
   access.keys.clear();
-  EXPECT_THAT(open_drive(false).error().front().what, HasSubstr("no keys"));
+  EXPECT_THAT(open_drive(false).error().front().what, HasSubstr("no access keys"));
 }
 
 // A store with a hot tier here and a cold one there, and a rule that moves.

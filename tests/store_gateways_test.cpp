@@ -121,7 +121,7 @@ TEST_F(GatewaysLive, one_leads_and_a_run_is_held_while_its_gateway_lives) {
   EXPECT_FALSE(*two->leads());
   const auto alone = rows::open_postgres_metadata({server->address(), "one", true});
   ASSERT_FALSE(alone);
-  EXPECT_THAT(alone.error().front().what, HasSubstr("a gateway runs"));
+  EXPECT_THAT(alone.error().front().what, HasSubstr("a gateway is running"));
   one.reset();
   for (int i = 0; i < 100 && *two->is_held(1); ++i) ::usleep(20'000);
   EXPECT_FALSE(*two->is_held(1));

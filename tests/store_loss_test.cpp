@@ -325,7 +325,7 @@ bool says_what(const Diagnostic& why, const Case& chosen, bool killed) {
   if (chosen.file.starts_with("metadata/"))
     return all.find(chosen.file.substr(chosen.file.find('/') + 1)) != all.npos;
   if (!chosen.all.empty()) return why.code == "store.metadata";
-  return why.what == "none of the store's drives is there";
+  return why.what == "none of the store's drives is available";
 }
 
 // One start with the damage in place.

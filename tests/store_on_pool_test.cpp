@@ -89,7 +89,7 @@ TEST_F(StoreOnPool, a_silence_at_any_append_loses_nothing_acknowledged) {
   const auto left = drive->aside();
   ASSERT_TRUE(left);
   for (const drives::AsideFile& file : *left) ASSERT_TRUE(drive->remove_aside(file));
-  EXPECT_EQ(pool.objects().size(), 1u) << "the mark of the drive";
+  EXPECT_EQ(pool.objects().size(), 1u) << "the drive's marker";
 }
 
 TEST_F(StoreOnPool, a_silence_is_no_damage_and_a_flipped_bit_is) {

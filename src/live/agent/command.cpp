@@ -192,7 +192,7 @@ std::unexpected<Diagnostics> cannot_start(const Command& command, int error) {
                .place = {.file = program},
                .what = "cannot run " + json_escaped(program) + ": " + std::strerror(error),
                .why = {},
-               .fix = error == ENOENT ? "install it or put its folder on the PATH" : ""});
+               .fix = error == ENOENT ? "install it, or add its folder to PATH" : ""});
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Diagnostic file_fault(const std::string& path, std::string what, std::string fix
           .code = "exporter.file",
           .place = {.file = path},
           .what = std::move(what),
-          .why = "what it measures is left out",
+          .why = "its measurements are left out of the metrics",
           .fix = std::move(fix)};
 }
 
@@ -51,7 +51,7 @@ Result<std::vector<std::string>> prom_files(const std::string& folder) {
   fs::directory_iterator entries(folder, error);
   if (error) {
     return fail(file_fault(folder, "the folder cannot be read: " + error.message(),
-                           "name a folder that this user may read"));
+                           "name a folder that this user can read"));
   }
   for (; entries != fs::directory_iterator() && paths.size() < kFilesMax;
        entries.increment(error)) {
@@ -104,8 +104,8 @@ Result<MetricFamilies> probe_metrics(std::string_view csv, const ProbeFile& prob
     }
   }
   if (!families.empty()) return families;
-  return fail(file_fault(probe.path, "no figure of a storage probe in it",
-                         "give the file of: orrery probe storage PATH --format csv"));
+  return fail(file_fault(probe.path, "the file holds no results of a storage probe",
+                         "give a file written by: orrery probe storage PATH --format csv"));
 }
 
 Exporter::Exporter(ExporterSetup setup) : setup_(std::move(setup)) {
@@ -145,8 +145,10 @@ Result<MetricFamilies> Exporter::look_node_files(Diagnostics& faults) const {
   for (const std::string& path : *paths) {
     const auto text = setup_.read_file(path);
     if (!text || text->size() > kFileBytesMax) {
-      faults.push_back(file_fault(path, text ? "larger than 1 MiB" : "cannot be read",
-                                  "a node file has a few lines"));
+      faults.push_back(
+          file_fault(path, text ? "the file is larger than 1 MiB" : "the file cannot be read",
+                     "a node file is a small text file in the Prometheus exposition "
+                     "format"));
       continue;
     }
     ParsedMetrics parsed = parse_metrics(*text, path, *known);
@@ -206,16 +208,17 @@ void Exporter::take(Source& source, Result<MetricFamilies> found, Diagnostics fa
 
 MetricFamilies Exporter::health() const {
   MetricFamily up{.name = "orrery_exporter_source_up",
-                  .help = "1 where the last look at a source was good and in time.",
+                  .help = "1 if the source could be read in time at the last scrape, else 0.",
                   .samples = {}};
-  MetricFamily faults{.name = "orrery_exporter_source_faults",
-                      .help = "Lines and files left out at the last scrape.",
-                      .samples = {}};
+  MetricFamily faults{
+      .name = "orrery_exporter_source_faults",
+      .help = "Lines and files of the source that were left out at the last scrape.",
+      .samples = {}};
   MetricFamily good{.name = "orrery_exporter_source_last_good_timestamp_seconds",
-                    .help = "Unix time at which a source could last be read.",
+                    .help = "Unix time at which the source was last read without failure.",
                     .samples = {}};
   MetricFamily age{.name = "orrery_exporter_source_age_seconds",
-                   .help = "Since the look that a source's metrics are of; none: never read.",
+                   .help = "Age of the source's metrics; absent if the source has never been read.",
                    .samples = {}};
   for (const auto& s : sources_) {
     const bool is_late = s->is_looking || s->is_wanted;
@@ -234,7 +237,7 @@ MetricFamilies Exporter::health() const {
           age,
           {.name = "orrery_exporter_looks_total",
            .type = "counter",
-           .help = "Times that the sources were read.",
+           .help = "Number of times the sources have been read.",
            .samples = {{{}, looks_}}}};
 }
 

@@ -116,7 +116,7 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
           .code = "exporter.line",
           .place = {.file = file, .line = line, .column = 1},
           .what = std::move(what),
-          .why = "the line is left out; the rest of the file counts",
+          .why = "this line is left out; the rest of the file is used",
           .fix = std::move(fix)};
 }
 
@@ -150,14 +150,15 @@ ParsedMetrics parse_metrics(std::string_view text, const std::string& file,
     if (line.empty() || line.front() == '#') continue;
     auto found = parse_line(line);
     if (!found) {
-      parsed.faults.push_back(fault(file, number, "not a line of the exposition format",
+      parsed.faults.push_back(fault(file, number,
+                                    "this line is not in the Prometheus exposition format",
                                     "write: name{label=\"value\"} 1.5"));
       continue;
     }
     const auto family = std::ranges::find(known, found->name, &MetricFamily::name);
     if (family == known.end()) {
-      parsed.faults.push_back(fault(file, number, "no metric that a node file may give",
-                                    "docs/guide/observe.md lists them"));
+      parsed.faults.push_back(fault(file, number, "a node file may not provide this metric",
+                                    "docs/guide/observe.md lists the metrics that it may provide"));
       continue;
     }
     auto mine = std::ranges::find(parsed.families, found->name, &MetricFamily::name);

@@ -31,7 +31,7 @@ Diagnostic bad_line(const char* program, std::string_view line) {
           .place = {.file = program},
           .what = "cannot read this line: " + std::string(line.substr(0, 200)),
           .why = "it is left out of the metrics",
-          .fix = "check that the client programs are of Slurm 22.05 or later"};
+          .fix = "check that the Slurm client programs are version 22.05 or later"};
 }
 
 // "mixed+drain*" and the like. A node on its way out is drained, even while its last job runs.
@@ -189,8 +189,9 @@ Result<std::string> answer(const SlurmQuestion& question, std::vector<std::strin
   return fail({.severity = Severity::warning,
                .code = "slurm.failed",
                .place = {.file = command.words.front()},
-               .what = result->timed_out ? "no answer in time"
-                                         : fmt::format("exit code {}", result->exit_code),
+               .what = result->timed_out
+                           ? "there was no answer in time"
+                           : fmt::format("the command ended with exit code {}", result->exit_code),
                .why = std::string(trimmed(result->err).substr(0, 300)),
                .fix = "run it by hand: " + to_text(command)});
 }

@@ -109,10 +109,11 @@ std::uint64_t operations_max(const IoPlan& plan) {
 std::string fault_text(const IoPlan& plan, std::uint64_t offset, long result) {
   const char* verb = plan.write ? "write" : "read";
   if (result >= 0) {
-    return fmt::format("a {} at byte {} gave {} of {} bytes", verb, offset, result,
+    return fmt::format("a {} at byte {} transferred {} of {} bytes", verb, offset, result,
                        plan.block_bytes);
   }
-  return fmt::format("a {} at byte {}: {}", verb, offset, std::strerror(static_cast<int>(-result)));
+  return fmt::format("a {} at byte {} failed: {}", verb, offset,
+                     std::strerror(static_cast<int>(-result)));
 }
 
 // One request in flight.
@@ -157,7 +158,7 @@ class RingRun {
 
   IoRun run() {
     if (ring_.status() != 0) {
-      result_.fault = fmt::format("io_uring: {}", std::strerror(-ring_.status()));
+      result_.fault = fmt::format("io_uring failed: {}", std::strerror(-ring_.status()));
       return result_;
     }
     start_ = Clock::now();
@@ -166,7 +167,7 @@ class RingRun {
     while (in_flight_ > 0) {
       const int sent = io_uring_submit_and_wait(ring_.get(), 1);
       if (sent < 0 && sent != -EINTR) {
-        result_.fault = fmt::format("io_uring: {}", std::strerror(-sent));
+        result_.fault = fmt::format("io_uring failed: {}", std::strerror(-sent));
         break;
       }
       take_one();
@@ -311,7 +312,8 @@ IoRun run_io(const IoPlan& plan, IoEngine engine) {
   Buffer buffer = random_buffer(bytes, plan.seed);
   if (!buffer) {
     IoRun failed;
-    failed.fault = fmt::format("no memory for {} blocks of {} bytes", plan.depth, plan.block_bytes);
+    failed.fault = fmt::format("there is not enough memory for {} blocks of {} bytes", plan.depth,
+                               plan.block_bytes);
     return failed;
   }
   if (engine == IoEngine::threads) return run_threads(plan, buffer);

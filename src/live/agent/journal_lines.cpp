@@ -42,7 +42,7 @@ constexpr std::array<const char*, 6> kPhases = {"pending",    "starting", "runni
 
 failure::JobPhase phase_from(const std::string& text) {
   const auto found = std::ranges::find(kPhases, text);
-  if (found == kPhases.end()) throw Json::other_error::create(501, "no such phase", nullptr);
+  if (found == kPhases.end()) throw Json::other_error::create(501, "unknown phase", nullptr);
   return static_cast<failure::JobPhase>(found - kPhases.begin());
 }
 
@@ -78,7 +78,7 @@ constexpr std::array<const char*, 4> kFences = {"none", "under_way", "off", "fai
 
 failure::FenceState fence_from(const std::string& text) {
   const auto found = std::ranges::find(kFences, text);
-  if (found == kFences.end()) throw Json::other_error::create(501, "no such fence", nullptr);
+  if (found == kFences.end()) throw Json::other_error::create(501, "unknown fence", nullptr);
   return static_cast<failure::FenceState>(found - kFences.begin());
 }
 
@@ -163,7 +163,7 @@ failure::RecoveryAction action_from(const Json& json) {
     action.kind = static_cast<failure::ActionKind>(k);
     return action;
   }
-  throw Json::other_error::create(501, "no such action", nullptr);
+  throw Json::other_error::create(501, "unknown action", nullptr);
 }
 
 Json json_of(const failure::NodeMemory& m) {
@@ -278,9 +278,10 @@ Diagnostics each_line(std::string_view text, const std::string& file, Each each)
     } catch (const Json::exception& fault) {
       return {{.code = "journal.line",
                .place = {.file = file, .line = number},
-               .what = "this is no line of a recovery journal",
+               .what = "this is not a line of a recovery journal",
                .why = fault.what(),
-               .fix = "move the file away: the agent starts afresh and forgets the lemon scores"}};
+               .fix = "move the file away; the agent then starts with a new journal and forgets "
+                      "the lemon scores"}};
     }
   }
   return {};
@@ -288,7 +289,7 @@ Diagnostics each_line(std::string_view text, const std::string& file, Each each)
 
 failure::RecoveryEventKind known_kind(const std::string& name) {
   const auto kind = failure::event_kind_from(name);
-  if (!kind) throw Json::other_error::create(501, "no such kind: " + name, nullptr);
+  if (!kind) throw Json::other_error::create(501, "unknown kind: " + name, nullptr);
   return *kind;
 }
 
@@ -384,7 +385,9 @@ Result<std::vector<JournalTick>> replay(std::string_view text, const std::string
       ticks.push_back(std::move(tick));
       return;
     }
-    if (ticks.empty()) throw Json::other_error::create(501, "no look before it", nullptr);
+    if (ticks.empty()) {
+      throw Json::other_error::create(501, "no observation precedes this line", nullptr);
+    }
     if (kind == "act") {
       ticks.back().decision.actions.push_back(action_from(json));
       return;

@@ -110,7 +110,11 @@ class BucketStore final : public KeepStore {
       return {};
     }
     const auto body = s3::Body::of(bytes, source);
-    if (!body) return fail({.code = "lifecycle.bucket", .what = key + ": its source ended early"});
+    if (!body) {
+      return fail({.code = "lifecycle.bucket",
+                   .what = key + ": the source ended before all bytes "
+                                 "were read"});
+    }
     const auto put = client_->put(key, *body);
     if (!put) return bucket_fault(put.error());
     return {};
@@ -180,7 +184,7 @@ class BucketStore final : public KeepStore {
       const bool has_etag = !file.stamp.starts_with('.');
       if (head->bytes != file.bytes ||
           (has_etag && stamp_of(head->etag, file.bytes) != file.stamp)) {
-        return bad_key(key, "it is another object than the one that was listed");
+        return bad_key(key, "the object was replaced since it was listed");
       }
       if (auto gone = erase(key); !gone) return gone;
     }
@@ -199,7 +203,7 @@ class BucketStore final : public KeepStore {
     for (const KeptAside& aside : seen->aside) {
       if (aside.item.id == item.id && aside.item.files == item.files) return {};
     }
-    return bad_key(prefix_ + item.id, "it changed since it was looked at");
+    return bad_key(prefix_ + item.id, "it changed since it was last checked");
   }
 
   void place(const s3::Entry& entry, Sorted& sorted) const {

@@ -36,10 +36,9 @@ std::unexpected<Diagnostics> BucketLease::busy(const Found& found, const char* c
   return fail(
       {.code = code,
        .place = {.file = "s3://" + client_->config().bucket + '/' + folder_},
-       .what = "another agent holds this place: " + told_of_owner(found.owner),
-       .why = "two agents with rules of their own could each remove the copy that the other "
-              "relies on",
-       .fix = fmt::format("stop that agent; one that was killed loses the place after {:.0f} s",
+       .what = "another agent uses this place: " + told_of_owner(found.owner),
+       .why = "with different rules, each agent could remove the copy that the other relies on",
+       .fix = fmt::format("stop that agent; if it was killed, its lease expires after {:.0f} s",
                           kLeaseLasts.base())});
 }
 
@@ -127,11 +126,12 @@ Result<void> BucketLease::check_conditions() {
   if (!again && again.error().fault != s3::Fault::precondition) return lease_fault(again.error());
   if (again) {
     (void)client_->remove(key_of(number_));
-    return fail({.code = "lifecycle.bucket",
-                 .place = {.file = "s3://" + client_->config().bucket + '/' + folder_},
-                 .what = "the store ignores If-None-Match: it wrote over an object that was there",
-                 .why = "without it two agents could not see each other",
-                 .fix = "use a store with conditional writes, or a folder as the place"});
+    return fail(
+        {.code = "lifecycle.bucket",
+         .place = {.file = "s3://" + client_->config().bucket + '/' + folder_},
+         .what = "the store ignores If-None-Match: it overwrote an existing object",
+         .why = "without conditional writes two agents cannot detect each other",
+         .fix = "use a store that supports conditional writes, or use a folder as the place"});
   }
   is_checked_ = true;
   return {};

@@ -92,7 +92,7 @@ LifecyclePlaces::Seen LifecyclePlaces::see(LivePlace& place, KeptListing& listin
 // Oddities that only the port can detect: copies that are not ours, manifests whose paths lead out.
 std::string LifecyclePlaces::odd_of(LivePlace& place, const KeptItem& item) {
   if (!place.written && !item.file(kManifest) && !item.begun) {
-    return fmt::format("no {}: it was put there by somebody else, or begun and left", kManifest);
+    return fmt::format("no {}: this agent did not write the copy, or did not finish it", kManifest);
   }
   const auto manifest = manifest_of(place, item);
   return manifest ? manifest_path_fault(*manifest) : std::string();
@@ -209,7 +209,7 @@ Result<void> LifecyclePlaces::take(const std::function<void(const std::string&)>
       return held;
     }
     if (first.code != "lifecycle.lease") return {};
-    if (!is_said) say(first.what + "; waiting until it is known whether it is alive");
+    if (!is_said) say(first.what + "; waiting to see whether that agent is still running");
     rest();
   }
   return {};
@@ -222,7 +222,7 @@ void LifecyclePlaces::release() {
 Result<LifecyclePlaces::SeenCopy> LifecyclePlaces::find(const std::string& name,
                                                         const std::string& item) {
   LivePlace* at = place(name);
-  if (!at) return stays("there is no place " + name);
+  if (!at) return stays("no such place: " + name);
   auto listing = at->store->list();
   if (!listing) return std::unexpected(listing.error());
   Seen seen = see(*at, *listing);
@@ -237,7 +237,7 @@ Result<void> LifecyclePlaces::check_needs(const LifecycleAction& action) {
     const auto copy = find(need.place, need.item);
     if (!copy) return std::unexpected(copy.error());
     if (!copy->complete || copy->stamp != need.stamp) {
-      return stays(fmt::format("{} at {} is no longer what it was", need.item, need.place));
+      return stays(fmt::format("{} at {} has changed since the decision", need.item, need.place));
     }
   }
   return {};
@@ -245,9 +245,9 @@ Result<void> LifecyclePlaces::check_needs(const LifecycleAction& action) {
 
 Result<LifecycleOutcome> LifecyclePlaces::act(const LifecycleAction& action) {
   if (action.kind == storage::LifecycleActionKind::verify) return verify(action);
-  if (options_.only_read) return stays("a dry run moves nothing");
+  if (options_.only_read) return stays("a dry run changes nothing");
   LivePlace* at = place(action.place);
-  if (!at) return stays("there is no place " + action.place);
+  if (!at) return stays("no such place: " + action.place);
   if (auto held = at->store->hold(); !held) return std::unexpected(held.error());
   if (auto needs = check_needs(action); !needs) return std::unexpected(needs.error());
   switch (action.kind) {
@@ -266,7 +266,7 @@ Result<LifecycleOutcome> LifecyclePlaces::verify(const LifecycleAction& action) 
   LivePlace* at = place(action.place);
   auto before = find(action.place, action.item);
   if (!before) return std::unexpected(before.error());
-  if (before->stamp != action.stamp) return stays("it has changed since it was seen");
+  if (before->stamp != action.stamp) return stays("it has changed since it was last seen");
   const auto read = read_item(*at->store, before->item, options_.stop);
   if (!read) return std::unexpected(read.error());
   const auto failed = failed_check(*at->store, before->item, *read);
@@ -292,7 +292,7 @@ Result<void> LifecyclePlaces::make_room(const LifecycleAction& action, LivePlace
   if (item->begun && !item->file(kManifest)) return {};
   const bool is_meant = !action.replaces.empty() && stamp_of(*item) == action.replaces;
   if (!is_meant || action.aside.empty()) {
-    return stays(fmt::format("there is another {} at {}", action.item, to.name));
+    return stays(fmt::format("a different {} already exists at {}", action.item, to.name));
   }
   return to.store->set_aside(*item, action.aside);
 }
@@ -313,7 +313,7 @@ Result<CopyFile> LifecyclePlaces::copy_file(KeepStore& from, KeepStore& to, cons
   if (stopped()) return stays("stopped");
   if (!wrote) return std::unexpected(wrote.error());
   auto digest = file.bytes == 0 ? s3::sha256_hex("") : hashing->finish(file.bytes);
-  if (!digest) return stays(file.path + " changed its length");
+  if (!digest) return stays(file.path + " changed its length while it was read");
   return CopyFile{.bytes = file.bytes, .sha256 = std::move(*digest)};
 }
 
@@ -343,7 +343,7 @@ Result<void> LifecyclePlaces::fill(const LifecycleAction& action, const SeenCopy
 
 Result<LifecycleOutcome> LifecyclePlaces::copy(const LifecycleAction& action, LivePlace& to) {
   LivePlace* from = place(action.from);
-  if (!from || to.written) return stays("nothing is copied there");
+  if (!from || to.written) return stays("the agent copies nothing to this place");
   const auto source = find(action.from, action.item);
   if (!source) return std::unexpected(source.error());
   if (auto room = make_room(action, to); !room) return std::unexpected(room.error());
@@ -359,11 +359,11 @@ Result<LifecycleOutcome> LifecyclePlaces::remove(const LifecycleAction& action, 
   const auto item = std::ranges::find(listing->items, action.item, &KeptItem::id);
   if (item == listing->items.end()) return LifecycleOutcome{.good = true};
   if (!item->odd.empty()) return stays(action.item + " holds " + item->odd);
-  if (stamp_of(*item) != action.stamp) return stays("it is another copy now");
+  if (stamp_of(*item) != action.stamp) return stays("the copy was replaced since the decision");
   if (at.written && tracked_in(at, *listing) == step_of(item->id)) {
-    return stays("the trainer's tracker names it as the latest");
+    return stays("the trainer's tracker file names it as the latest checkpoint");
   }
-  if (action.aside.empty()) return stays("no name to set it aside under");
+  if (action.aside.empty()) return stays("the action has no name to set it aside under");
   if (auto aside = at.store->set_aside(*item, action.aside); !aside) {
     return std::unexpected(aside.error());
   }

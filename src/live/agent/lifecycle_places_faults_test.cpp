@@ -78,7 +78,7 @@ class MemoryStore final : public KeepStore {
     std::string text(bytes, '\0');
     for (std::size_t done = 0; done < bytes;) {
       const auto got = source(done, std::span(text).subspan(done));
-      if (!got || *got == 0) return fail({.code = "store.source", .what = path + " ended early"});
+      if (!got || *got == 0) return fail({.code = "store.source", .what = path + " ended before"});
       done += *got;
     }
     state_.begun[id][path] = text;
@@ -91,7 +91,7 @@ class MemoryStore final : public KeepStore {
   }
   void give_up(const std::string& id) override { state_.begun.erase(id); }
   Result<void> set_aside(const KeptItem& item, const std::string&) override {
-    if (auto good = log_.called("set aside " + name_); !good) return good;
+    if (auto good = log_.called("moved to the trash " + name_); !good) return good;
     state_.items.erase(item.id);
     return {};
   }

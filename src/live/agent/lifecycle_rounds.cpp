@@ -39,8 +39,8 @@ std::string LifecycleRounds::said_of(const LifecycleTick& tick) {
     if (wait.kind == storage::WaitKind::quiet) quiet += ' ' + printable(wait.key);
   }
   if (!quiet.empty() && o_.quiet > Seconds()) {
-    quiet = fmt::format("waiting until nothing has changed for {} (--quiet):{}\n", brief(o_.quiet),
-                        quiet);
+    quiet = fmt::format("waiting until these have not changed for {} (--quiet):{}\n",
+                        brief(o_.quiet), quiet);
   } else {
     quiet.clear();
   }
@@ -79,11 +79,11 @@ std::optional<RoundsEnd> LifecycleRounds::end_of(const LifecycleTick& tick) {
   const auto add = [&end](std::size_t count, const char* what) {
     if (count > 0) end.text += fmt::format("{} {}\n", count, what);
   };
-  add(static_cast<std::size_t>(late), "moves wait for the hours of their places");
-  add(static_cast<std::size_t>(failed), "actions failed; start it again to go on");
-  add(tick.aside, "set aside (--grace)");
+  add(static_cast<std::size_t>(late), "moves are waiting for the permitted hours of their places");
+  add(static_cast<std::size_t>(failed), "actions failed; run the command again to retry them");
+  add(tick.aside, "items are set aside until --grace has passed");
   add(tick.standing.size(), "alerts");
-  end.text += fmt::format("{} items; nothing more to do now\n", tick.items);
+  end.text += fmt::format("{} items checked; nothing more to do now\n", tick.items);
   end.is_good = tick.away.empty() && tick.standing.empty() && failed == 0;
   return end;
 }

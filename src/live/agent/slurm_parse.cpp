@@ -17,8 +17,8 @@ std::unexpected<Diagnostics> malformed(std::string_view program, std::string_vie
   return fail({.code = "slurm.output",
                .place = {.file = std::string(program)},
                .what = "cannot read this line: " + std::string(line.substr(0, 200)),
-               .why = "the answer of " + std::string(program) + " is not in the form asked for",
-               .fix = "check that the client programs are of Slurm 22.05 or later"});
+               .why = "the answer of " + std::string(program) + " is not in the requested format",
+               .fix = "check that the Slurm client programs are version 22.05 or later"});
 }
 
 // Left out: states in which the scheduler itself is at work; nothing is done for those.

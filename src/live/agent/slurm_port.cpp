@@ -37,13 +37,13 @@ std::string plain_reason(const std::string& why) {
 std::unexpected<Diagnostics> refused(const Command& command, const CommandResult& result) {
   std::string said(trimmed(result.err.empty() ? result.out : result.err));
   std::ranges::replace(said, '\n', ' ');
-  if (result.timed_out) said = "no answer in time";
-  if (result.output_cut) said = "more output than can be held";
+  if (result.timed_out) said = "there was no answer in time";
+  if (result.output_cut) said = "the output is larger than the agent accepts";
   return fail({.code = "slurm.refused",
                .place = {.file = command.words.front()},
                .what = to_text(command) + ": " + said.substr(0, 500),
                .why = {},
-               .fix = "check that slurmctld runs and that this user may operate it"});
+               .fix = "check that slurmctld runs and that this user is a Slurm operator"});
 }
 
 Result<std::string> call(const SlurmAccess& access, const CommandRunner& runner,
@@ -187,7 +187,8 @@ Result<void> SlurmPort::start_fence(const std::string& node) {
   const auto running = std::ranges::count_if(
       fences_, [](const auto& entry) { return entry.second.program != nullptr; });
   if (running >= static_cast<std::ptrdiff_t>(kFencesMax)) {
-    return fail({.code = "slurm.fences", .what = "too many fences at once", .why = {}, .fix = {}});
+    return fail(
+        {.code = "slurm.fences", .what = "too many hosts to fence at once", .why = {}, .fix = {}});
   }
   auto program = starter_(
       {.words = {access_.fence.value_or("false"), node}, .timeout = access_.fence_timeout});
@@ -201,7 +202,7 @@ Result<void> SlurmPort::act(const failure::RecoveryAction& action) {
       std::ranges::all_of(action.nodes, is_name) && (action.job.empty() || is_name(action.job));
   if (!names_fit) {
     return fail({.code = "slurm.name",
-                 .what = "a name that Slurm cannot have given: " + action.job,
+                 .what = "invalid job or host name for Slurm: " + action.job,
                  .why = {},
                  .fix = {}});
   }

@@ -282,7 +282,7 @@ class CephPool final : public Pool {
     std::uint64_t bytes = 0;
     std::time_t when = 0;
     const int code = (*to)->call.stat((*to)->io, object.c_str(), &bytes, &when);
-    if (code < 0) return std::unexpected(error_of("cannot look at " + object, code));
+    if (code < 0) return std::unexpected(error_of("cannot read the size of " + object, code));
     return bytes;
   }
 
@@ -329,7 +329,7 @@ class CephPool final : public Pool {
       const std::scoped_lock lock(mutex_);
       if (ready_) return ready_;
       if (connecting_) {
-        return pool_error(PoolFault::silent, "the cluster is being connected to");
+        return pool_error(PoolFault::silent, "still connecting to the cluster");
       }
       connecting_ = true;
     }
@@ -372,13 +372,15 @@ Result<PoolPlace> pool_place_of(const std::string& text) {
   const std::string bare = text.substr(0, text.find('?'));
   const auto slash = bare.find('/');
   if (!is_pool_place(bare) || slash == bare.npos) {
-    return place_error(text, "this is no namespace of a RADOS pool");
+    return place_error(text, "this is not a namespace of a RADOS pool");
   }
   const auto colon = bare.find(':');
   PoolPlace place{.pool = bare.substr(colon + 1, slash - colon - 1),
                   .space = bare.substr(slash + 1)};
   if (!is_plain(place.pool) || !is_plain(place.space)) {
-    return place_error(text, "a pool and a namespace are of letters, digits, '-', '_' and '.'");
+    return place_error(text,
+                       "the names of a pool and a namespace consist of letters, digits, '-', '_' "
+                       "and '.'");
   }
   if (bare.size() == text.size()) return place;
   for (const std::string_view word : split(std::string_view(text).substr(bare.size() + 1), '&')) {
@@ -392,7 +394,7 @@ Result<PoolPlace> pool_place_of(const std::string& text) {
     } else if (key == "user" && is_plain(value)) {
       place.user = value.starts_with("client.") ? value : "client." + value;
     } else {
-      return place_error(text, "'" + std::string(word) + "' is not understood");
+      return place_error(text, "'" + std::string(word) + "' is not a known option");
     }
   }
   return place;

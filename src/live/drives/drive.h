@@ -80,18 +80,18 @@ class Drive {
   // a power cut.
   virtual Outcome<void> set_note(std::string_view text, bool durable) {
     (void)text, (void)durable;
-    return fault(PortFault::failed, "the drive keeps no note");
+    return fault(PortFault::failed, "this kind of drive cannot store a note");
   }
   // Sets a file aside and writes down `origin`, a line for people; good if it is aside already.
   virtual Outcome<void> set_aside(const AsideFile& file, const std::string& origin) {
     (void)file, (void)origin;
-    return fault(PortFault::failed, "the drive cannot set files aside");
+    return fault(PortFault::failed, "this kind of drive cannot set files aside");
   }
   virtual Outcome<std::vector<AsideFile>> aside() { return std::vector<AsideFile>{}; }
   // Undoes set_aside().
   virtual Outcome<void> bring_back(const AsideFile& file) {
     (void)file;
-    return fault(PortFault::missing, "nothing is set aside");
+    return fault(PortFault::missing, "no file is set aside");
   }
   virtual Outcome<void> remove_aside(const AsideFile& file) {
     (void)file;

@@ -169,7 +169,7 @@ class FolderFile final : public DriveFile {
     rest_.clear();
     // Fewer came than were expected: the places behind them are given back.
     if (placed_ > size_ && ::ftruncate(file_, static_cast<off_t>(size_)) != 0)
-      return std::unexpected(system_fault("cannot cut " + path_, errno));
+      return std::unexpected(system_fault("cannot truncate " + path_, errno));
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
     if (folder_.empty() || name_synced_ || files::sync_folder(folder_)) return {};
@@ -232,9 +232,9 @@ class NoteFile {
   Outcome<std::string> read() {
     const std::scoped_lock lock(mutex_);
     const auto text = read_file(path_);
-    if (!text) return fault(PortFault::missing, "there is no " + path_);
+    if (!text) return fault(PortFault::missing, "file not found: " + path_);
     auto found = newest_of(*text);
-    if (!found) return fault(PortFault::corrupt, path_ + " has no note that is whole");
+    if (!found) return fault(PortFault::corrupt, path_ + " holds no intact note");
     number_ = std::max(number_, found->first);
     return std::move(found->second);
   }
@@ -291,7 +291,7 @@ class NoteFile {
                                       static_cast<ssize_t>(blank.size()) &&
                                   ::fdatasync(file) == 0 && files::sync_folder(folder_));
     if (!made) {
-      const Fault why = system_fault("cannot make " + path_, errno);
+      const Fault why = system_fault("cannot create " + path_, errno);
       ::close(file);
       ::unlink(path_.c_str());
       return std::unexpected(why);
@@ -357,7 +357,7 @@ class FolderDrive final : public Drive {
       const std::string to = aside_folder(since_ms);
       std::error_code error;
       if (fs::create_directories(to, error); error)
-        return std::unexpected(system_fault("cannot make " + to, error.value()));
+        return std::unexpected(system_fault("cannot create " + to, error.value()));
       if (!fs::exists(to + "/origin", error)) (void)write_durably(to + "/origin", origin + '\n');
       done = moved(data_folder(file.name), to, file.name);
       if (done) return done;
@@ -396,7 +396,7 @@ class FolderDrive final : public Drive {
   Outcome<DriveSpace> space() override {
     struct statvfs now{};
     if (::statvfs(folder_.c_str(), &now) != 0) {
-      return std::unexpected(system_fault("cannot ask " + folder_, errno));
+      return std::unexpected(system_fault("cannot read the free space of " + folder_, errno));
     }
     return DriveSpace{.total_bytes = now.f_blocks * now.f_frsize,
                       .free_bytes = now.f_bavail * now.f_frsize};
@@ -418,7 +418,7 @@ class FolderDrive final : public Drive {
     const int error = errno;
     // A folder that is gone as a whole says nothing of its files: the drive is away.
     if (error == ENOENT && ::access((folder_ + "/drive").c_str(), F_OK) != 0)
-      return fault(PortFault::busy, "the drive in " + folder_ + " is not there");
+      return fault(PortFault::busy, "the drive at " + folder_ + " is missing");
     return std::unexpected(system_fault("cannot open " + path, error));
   }
 
@@ -459,10 +459,10 @@ Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
   for (int i = 0; i < kFolders && !error; ++i) {
     fs::create_directories(fmt::format("{}/data/{:02x}", folder, i), error);
   }
-  if (error) return drive_fault(folder, "no drive can be made here: " + error.message(), {});
+  if (error) return drive_fault(folder, "cannot create a drive here: " + error.message(), {});
   // The mark comes last: a folder that has it has all the others.
   if (!files::sync_folder(folder + "/data") || !write_durably(folder + "/drive", mark_text(mark))) {
-    return drive_fault(folder, std::string("no drive can be made here: ") + std::strerror(errno),
+    return drive_fault(folder, std::string("cannot create a drive here: ") + std::strerror(errno),
                        {});
   }
   return {};
@@ -496,28 +496,31 @@ Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, cons
                                                  Marking marking) {
   const std::string wanted = mark_text(mark);
   if (::access((folder + "/drive").c_str(), R_OK) != 0 && errno == EACCES) {
-    return drive_fault(folder, "this user may not read the drive",
-                       "start the store as the user who owns it, or give this user the right");
+    return drive_fault(folder, "this user has no permission to read the drive",
+                       "start the store as the user who owns the drive, or grant this user read "
+                       "access");
   }
   const auto found = read_file(folder + "/drive");
   if (found && *found == wanted) return std::make_unique<FolderDrive>(folder);
   if (found && is_mark(*found)) {
-    return drive_fault(folder, "this drive belongs to another store, or to another place in it",
-                       "mount each drive where it was");
+    return drive_fault(folder,
+                       "this drive belongs to another store, or to another position in this store",
+                       "mount each drive where it was before");
   }
   if (found && marking != Marking::again) {
-    return drive_fault(folder, "the mark of this drive, " + folder + "/drive, is damaged",
-                       "put the file back, or have it written again with `orrery store repair "
-                       "STORE --apply`");
+    return drive_fault(folder, "the marker file of this drive, " + folder + "/drive, is damaged",
+                       "restore the file, or write it again with `orrery store repair STORE "
+                       "--apply`");
   }
   const bool has_files = has_data(folder);
   if (marking == Marking::refuse || (has_files && marking == Marking::make)) {
     return drive_fault(
         folder,
-        has_files ? "the mark of this drive, " + folder + "/drive, is missing beside its data"
-                  : "this drive of the store is not there",
-        has_files ? "put the file back, or have it written again with `orrery store repair STORE "
-                    "--apply`"
+        has_files ? "the marker file of this drive, " + folder +
+                        "/drive, is missing although the "
+                        "drive holds data"
+                  : "this drive of the store is missing",
+        has_files ? "restore the file, or write it again with `orrery store repair STORE --apply`"
                   : "mount it, or replace it with `orrery store repair STORE --apply`");
   }
   if (auto made = make_drive(folder, mark); !made) return std::unexpected(made.error());

@@ -228,7 +228,7 @@ TEST_F(FolderDriveTest, a_drive_whose_folders_are_gone_is_busy) {
   ASSERT_TRUE(write_durably(folder, "a file"));
   const auto none = open_folder_drive(folder, {"s", "d"}, Marking::make);
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().front().what, StartsWith("no drive can be made here: "));
+  EXPECT_THAT(none.error().front().what, StartsWith("cannot create a drive here: "));
 }
 
 // Room on the disk is reserved ahead of a large file, and what the file did not use is given back.

@@ -88,13 +88,16 @@ class PoolCalls {
     {
       const std::scoped_lock lock(mutex_);
       if (SteadyClock::now() < silent_until_) {
-        return fault(PortFault::busy, "the pool did not answer a moment ago");
+        return fault(PortFault::busy,
+                     "the pool did not answer a moment ago and is not asked again yet");
       }
     }
     if (checked_) return {};
     const auto found = pool_->read(kMarkObject, 0, mark_.size() + 1);
     if (!found) return fault(PortFault::busy, heard(found.error()).what);
-    if (*found != mark_) return fault(PortFault::busy, "the mark of the drive is another's");
+    if (*found != mark_) {
+      return fault(PortFault::busy, "the drive's marker belongs to another store or drive");
+    }
     checked_ = true;
     return {};
   }
@@ -135,7 +138,7 @@ class PooledFile final : public DriveFile {
 
   using DriveFile::read;
   Outcome<std::size_t> read(std::uint64_t, std::span<char>) override {
-    return fault(PortFault::failed, "a file that is being written is not read");
+    return fault(PortFault::failed, "a file cannot be read while it is being written");
   }
 
   Outcome<void> sync() override {
@@ -373,13 +376,14 @@ Result<std::unique_ptr<Drive>> open_rados_drive(std::unique_ptr<drives::Pool> po
   const std::string text = mark_text(mark);
   const auto found = mark_of(*pool, text, make);
   if (found && *found != text) {
-    return rados_fault(where, "this place belongs to another store, or to another drive of ours",
-                       "give every drive a namespace of its own");
+    return rados_fault(where,
+                       "this namespace belongs to another store, or to another drive of this store",
+                       "give each drive its own namespace");
   }
   if (!found && (make || found.error().kind == PoolFault::absent)) {
-    return rados_fault(where, "this drive of the store is not there: " + found.error().what,
-                       make ? "make the pool, and see that the user may write to it"
-                            : "check the place, or replace it with `orrery store repair`");
+    return rados_fault(where, "this drive of the store cannot be reached: " + found.error().what,
+                       make ? "create the pool, and check that the user may write to it"
+                            : "check its address, or replace the drive with `orrery store repair`");
   }
   auto calls = std::make_unique<PoolCalls>(std::move(pool), text);
   if (found) calls->trust_mark();

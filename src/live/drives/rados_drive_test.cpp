@@ -112,7 +112,7 @@ TEST_F(RadosDriveTest, opens_only_under_its_own_mark) {
   EXPECT_FALSE(open_drive(false, {"another", "hot-0"}));
   EXPECT_FALSE(open_drive(true, {"another", "hot-0"}));
   pool.inject(PoolFault::refused, 1);
-  EXPECT_THAT(open_drive(true).error().front().what, HasSubstr("is not there"));
+  EXPECT_THAT(open_drive(true).error().front().what, HasSubstr("cannot be reached"));
 }
 
 TEST_F(RadosDriveTest, a_crash_keeps_synced_files_and_prefixes_of_others) {

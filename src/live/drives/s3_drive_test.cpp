@@ -225,7 +225,7 @@ TEST_F(S3DriveTest, a_place_that_cannot_be_used_is_refused_with_the_reason) {
   access.keys.clear();
   access.keys["tub"] = {"TUB", "secret", ""};
   other.asked.clear();
-  EXPECT_THAT(refusal(true), HasSubstr("no keys"));
+  EXPECT_THAT(refusal(true), HasSubstr("no access keys"));
   EXPECT_THAT(other.asked, IsEmpty());
 }
 

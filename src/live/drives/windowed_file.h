@@ -19,7 +19,7 @@ class WindowedFile final : public DriveFile {
       : fetch_(std::move(fetch)), window_(std::move(front)) {}
 
   Outcome<void> append(std::span<const std::string_view>) override {
-    return fault(PortFault::failed, "a file that was written is not written to again");
+    return fault(PortFault::failed, "a finished file cannot be written to again");
   }
   Outcome<void> sync() override { return {}; }
 

@@ -97,7 +97,7 @@ Result<Folder> Folder::part(const std::string& name, bool make) const {
     file = OpenFile(::openat(get(), name.c_str(), kFolderFlags));
   }
   if (!file && (errno == ELOOP || errno == ENOTDIR)) {
-    return unsafe(path, "it is no folder, or a symbolic link");
+    return unsafe(path, "it is not a folder, or it is a symbolic link");
   }
   if (!file) return failed_call(path, "open");
   const auto mount = mount_of(file.get(), path);
@@ -137,7 +137,7 @@ Result<OpenFile> Folder::read(std::string_view path) const {
   if (!file) return failed_call(whole, "open");
   struct stat facts{};
   if (::fstat(file.get(), &facts) != 0) return failed_call(whole, "stat");
-  if (!S_ISREG(facts.st_mode)) return unsafe(whole, "it is no regular file");
+  if (!S_ISREG(facts.st_mode)) return unsafe(whole, "it is not a regular file");
   const auto mount = mount_of(file.get(), whole);
   if (!mount) return std::unexpected(mount.error());
   if (*mount != mount_) return unsafe(whole, "another file system is mounted here");
@@ -178,7 +178,7 @@ Result<void> Folder::move(std::string_view name, const Folder& to,
   for (const std::string& one : {from_name, to_name}) {
     const std::string fault = path_fault(one);
     if (!fault.empty() || one.find('/') != std::string::npos) {
-      return unsafe(path_ + '/' + one, fault.empty() ? "a name has no '/'" : fault);
+      return unsafe(path_ + '/' + one, fault.empty() ? "a name must not contain '/'" : fault);
     }
   }
   if (rename_to_free_name(get(), from_name.c_str(), to.get(), to_name.c_str()) != 0) {

@@ -144,7 +144,7 @@ Result<void> remove_file(const Folder& parent, const char* name, const TreeFile&
     return failed_call(path, "stat");
   }
   if (!S_ISREG(facts.st_mode) || file_of(seen.path, facts) != seen) {
-    return unsafe(path, "it is another file now");
+    return unsafe(path, "it was replaced by another file");
   }
   if (::unlinkat(parent.get(), name, 0) != 0) return failed_call(path, "unlink");
   return {};

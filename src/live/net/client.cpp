@@ -223,7 +223,7 @@ Reply Client::ask(const Question& question) {
   CURL* handle = parts_->handle.get();
   if (!handle) {
     reply.fault = NetFault::not_sent;
-    reply.fault_text = "libcurl gave no handle";
+    reply.fault_text = "libcurl could not create a handle";
     return reply;
   }
   Upload upload{question.source ? question.source : source_of(question.body)};

@@ -26,7 +26,7 @@ std::unexpected<Diagnostics> cannot_listen(const ServerOptions& options, const e
                .what = "cannot listen on " + options.address + ":" + std::to_string(options.port) +
                        ": " + error.message(),
                .why = {},
-               .fix = "choose another port, or 0 for a free one"});
+               .fix = "choose another port, or 0 to use any free port"});
 }
 
 // As many answers are made in place as can be made at once.
@@ -49,7 +49,7 @@ Result<asio::ssl::context> tls_context(const TlsIdentity& identity) {
   return fail({.code = "serve.tls",
                .place = {},
                .what = "the certificate and its key cannot be used: " + error.message(),
-               .why = "both are PEM, and the key is the certificate's own",
+               .why = "both must be PEM files, and the key must belong to the certificate",
                .fix = "check both files with `openssl x509` and `openssl pkey`"});
 }
 

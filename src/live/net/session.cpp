@@ -255,7 +255,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void gather() {
     const std::uint64_t most = server_.options.body_bytes_max;
     if (pending_->length.value_or(0) > most) return on_fault(http::error::body_limit);
-    if (!reserve(pending_->length.value_or(most))) return refuse(503, "no room for the body");
+    if (!reserve(pending_->length.value_or(most))) {
+      return refuse(503, "there is no memory for the body");
+    }
     go_on(&Session::read_whole);
   }
 
@@ -278,7 +280,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::size_t piece = std::clamp<std::uint64_t>(length, 1, options.inflow_bytes);
     if (!reserve(2 * piece)) {
       piece = std::min(piece, std::min(options.piece_bytes, kEnoughBytes) / 4);
-      if (!reserve(2 * piece)) return refuse(503, "no room for the body");
+      if (!reserve(2 * piece)) return refuse(503, "there is no memory for the body");
     }
     inflow_ = std::make_shared<Inflow>(std::move(sink), piece, std::move(*parser_));
     inflow_->parser.body_limit(options.stream_bytes_max);
@@ -383,7 +385,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (answer.pump) return start_stream(std::move(answer));
     if (!answer.response.events) return write(std::move(answer.response));
     if (server_.options.load->streams >= server_.options.streams_max) {
-      return refuse(503, "too many streams of events are open");
+      return refuse(503, "too many event streams are open");
     }
     start_events(std::move(answer.response));
   }

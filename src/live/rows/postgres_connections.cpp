@@ -41,7 +41,7 @@ drives::Outcome<Connection> connect(const std::string& where) {
   const char* values[] = {"5", "5", "3", "10000", "orrery store", where.c_str(), nullptr};
   Connection made(PQconnectdbParams(names, values, 1));
   if (!made || PQstatus(made.get()) != CONNECTION_OK) {
-    std::string what = made ? PQerrorMessage(made.get()) : "no memory";
+    std::string what = made ? PQerrorMessage(made.get()) : "out of memory";
     while (what.ends_with('\n')) what.pop_back();
     return drives::fault(drives::PortFault::busy, "metadata: " + what);
   }
@@ -86,7 +86,8 @@ drives::Outcome<ConnectionPool::Lent> ConnectionPool::lend() {
   {
     std::unique_lock lock(mutex_);
     if (!freed_.wait_for(lock, kWaitMax, [&] { return lent_ < most_; })) {
-      return drives::fault(drives::PortFault::busy, "metadata: all connections are taken");
+      return drives::fault(drives::PortFault::busy,
+                           "all connections to the metadata database are in use");
     }
     ++lent_;
     while (!idle_.empty()) {

@@ -337,15 +337,15 @@ std::unexpected<Diagnostics> no_answer(const PostgresPlace& place, const std::st
   return fail({.code = "store.database",
                .place = {place.where},
                .what = "the database does not answer: " + why,
-               .fix = "see that it runs, and that its pg_hba.conf lets this user in; a password "
-                      "comes from PGPASSFILE"});
+               .fix = "check that it runs and that its pg_hba.conf lets this user connect; the "
+                      "password is read from PGPASSFILE"});
 }
 
 std::unexpected<Diagnostics> no_store(const PostgresPlace& place) {
   return cannot(place,
-                "this database holds no store, and the store that is here has its rows in it",
-                "the database is empty, another one, or was restored without its rows",
-                "name the right database, or restore it from a backup "
+                "this store keeps its metadata in this database, but the database holds no store",
+                "the database is empty, is the wrong one, or was restored without its rows",
+                "give the right database, or restore it from a backup "
                 "(docs/guide/store-operations.md)");
 }
 
@@ -356,17 +356,17 @@ Result<void> prepare(const PostgresPlace& place) {
   for (const char* name : {"fsync", "full_page_writes"}) {
     const auto reply = ask(connection->get(), "SELECT current_setting($1)", {{name}});
     if (reply && value_at(reply->get(), 0, 0) == "on") continue;
-    return cannot(place, std::string("the database runs without ") + name,
-                  "what the store acknowledges would be lost with the power",
+    return cannot(place, std::string("the database runs with this setting off: ") + name,
+                  "after a power failure, writes that the store has acknowledged would be lost",
                   std::string("set ") + name + " = on in postgresql.conf");
   }
   const auto rows = ask(connection->get(), "SELECT to_regclass($1) IS NOT NULL", {{"orrery_rows"}});
-  if (!rows) return cannot(place, "the database fails: " + rows.error().what, {}, {});
+  if (!rows) return cannot(place, "the database reports an error: " + rows.error().what, {}, {});
   if (place.how != RocksOpening::make && !is_true(*rows)) return no_store(place);
   if (place.how == RocksOpening::look) return {};
   if (const auto made = tell(connection->get(), kSchema); !made) {
-    return cannot(place, "the table of rows cannot be made: " + made.error().what, {},
-                  "let the user create tables and functions in this database");
+    return cannot(place, "the store's tables cannot be created: " + made.error().what, {},
+                  "allow this user to create tables and functions in this database");
   }
   return {};
 }
@@ -378,11 +378,11 @@ Result<void> claim(Metadata& metadata, const PostgresPlace& place) {
                                              .changes = {{kStoreRow, place.store}}})
                           : drives::Outcome<bool>(true);
   const auto owner = mine ? metadata.get(kStoreRow) : std::unexpected(mine.error());
-  if (!owner) return cannot(place, "the database fails: " + owner.error().what, {}, {});
+  if (!owner) return cannot(place, "the database reports an error: " + owner.error().what, {}, {});
   if (*owner == place.store) return {};
   if (!*owner) return no_store(place);
-  return cannot(place, "this database holds another store", "a database holds one",
-                "name an empty one");
+  return cannot(place, "this database already holds another store",
+                "a database can hold only one store", "give an empty database");
 }
 
 }  // namespace
@@ -392,14 +392,14 @@ Result<void> check_postgres_place(const std::string& where) {
       PQconninfoParse(where.c_str(), nullptr), &PQconninfoFree);
   const bool named = where.starts_with("postgresql://") || where.starts_with("postgres://");
   if (!named || !options || where.find_first_of("\r\n") != where.npos) {
-    return cannot({where}, "this is no address of a database", {},
+    return cannot({where}, "this is not the address of a database", {},
                   "write postgresql://USER@HOST/NAME");
   }
   for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
     if (std::string_view(option->keyword) != "password" || !option->val) continue;
-    return cannot({}, "the address of the database has a password in it",
-                  "the store's file has the address, and others read it",
-                  "leave it out: libpq takes it from PGPASSFILE or ~/.pgpass");
+    return cannot({}, "the address of the database contains a password",
+                  "the address is written to the store's file, which other users can read",
+                  "remove the password; libpq reads it from PGPASSFILE or ~/.pgpass");
   }
   return {};
 }
@@ -408,12 +408,14 @@ Result<std::unique_ptr<Metadata>> open_postgres_metadata(const PostgresPlace& pl
   if (auto good = prepare(place); !good) return std::unexpected(good.error());
   auto metadata = std::make_unique<PostgresMetadata>(place);
   const auto opened = metadata->open();
-  if (!opened) return cannot(place, "the database fails: " + opened.error().what, {}, {});
+  if (!opened) {
+    return cannot(place, "the database reports an error: " + opened.error().what, {}, {});
+  }
   if (!*opened && place.alone) {
-    return in_use(place, "a gateway runs on this store", "stop all of them first");
+    return in_use(place, "a gateway is running on this store", "stop all gateways first");
   }
   if (!*opened) {
-    return in_use(place, "the store is being checked or repaired", "wait until that has ended");
+    return in_use(place, "the store is being checked or repaired", "wait until this has finished");
   }
   if (auto good = claim(*metadata, place); !good) return std::unexpected(good.error());
   return metadata;

@@ -455,7 +455,7 @@ TEST_F(PostgresLife, an_address_names_a_database_and_has_no_password) {
                           "postgresql://u@h/d\n", "postgresql://u@h/d\r"}) {
     const auto checked = check_postgres_place(bad);
     ASSERT_FALSE(checked) << bad;
-    EXPECT_THAT(checked.error().front().what, HasSubstr("no address")) << bad;
+    EXPECT_THAT(checked.error().front().what, HasSubstr("not the address")) << bad;
     EXPECT_EQ(checked.error().front().place.file, bad);
   }
   for (const char* bad : {"postgresql://u:secret@h/d", "postgres://h/d?password=secret"}) {

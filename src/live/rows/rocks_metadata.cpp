@@ -217,18 +217,17 @@ std::string words_of(const rocksdb::Status& status) {
 std::unexpected<Diagnostics> open_fault(const std::string& folder, const rocksdb::Status& status) {
   Diagnostic said{.code = "store.metadata", .place = {folder}};
   if (status.IsNoSpace()) {
-    said.what = "there is no space for the metadata: " + words_of(status);
-    said.fix = "make room on the disk of this folder";
+    said.what = "there is no disk space for the metadata: " + words_of(status);
+    said.fix = "free space on the disk that holds this folder";
   } else if (status.IsIOError()) {
     said.what = "the metadata cannot be opened: " + words_of(status);
-    said.why = "another program may use them, or the disk fails";
-    said.fix = "stop the other store, and see that the disk can be read";
+    said.why = "another program may be using it, or the disk is failing";
+    said.fix = "stop the other program, and check that the disk can be read";
   } else {
-    said.what = "the metadata are damaged: " + words_of(status);
-    said.why = "a file of this folder is missing, cut or changed; nothing was written";
+    said.what = "the metadata is damaged: " + words_of(status);
+    said.why = "a file in this folder is missing, truncated or changed; nothing was written";
     said.fix =
-        "put the file back, or restore this folder from a backup "
-        "(docs/guide/store-operations.md)";
+        "restore the file, or restore this folder from a backup (docs/guide/store-operations.md)";
   }
   return fail(said);
 }
@@ -262,16 +261,20 @@ std::optional<Diagnostic> missing_right(const std::string& folder, bool writes) 
         .code = "store.metadata",
         .place = {path},
         .what = what,
-        .why = "the file system denies it",
-        .fix = "start the store as the user who owns it, or give this user the right"};
+        .why = "the file system denied access",
+        .fix = "start the store as the user who owns the folder, or grant this user access"};
   };
-  if (refused(folder, R_OK | X_OK)) return said(folder, "this user may not read the folder");
-  if (writes && refused(folder, W_OK)) return said(folder, "this user may not write to the folder");
+  if (refused(folder, R_OK | X_OK)) {
+    return said(folder, "this user has no permission to read the folder");
+  }
+  if (writes && refused(folder, W_OK)) {
+    return said(folder, "this user has no permission to write to the folder");
+  }
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     const std::string path = at->path().string();
-    if (refused(path, R_OK)) return said(path, "this user may not read the file");
+    if (refused(path, R_OK)) return said(path, "this user has no permission to read the file");
   }
   return std::nullopt;
 }

@@ -44,15 +44,15 @@ Head head_of(const net::Reply& reply) {
 std::string check_stored(const net::Reply& reply, const Body& body) {
   const std::string etag = unquoted(reply.header("etag"));
   if (!etag_is_md5(reply, etag) || etag == to_hex(body.md5_raw)) return {};
-  return "the store's ETag is not the MD5 of what was sent";
+  return "the ETag that the store returned is not the MD5 of the bytes that were sent";
 }
 
 // Some stores answer 200 and put the failure into the body.
 std::string check_document(const net::Reply& reply, std::string_view name) {
   const auto root = read_xml(reply.body);
   if (root && root->name == name) return "";
-  if (!root || root->name != "Error") return fmt::format("the answer is no {}", name);
-  return "an error in a 200 answer: " + std::string(root->text_of("Code"));
+  if (!root || root->name != "Error") return fmt::format("the answer is not a {} document", name);
+  return "the answer has status 200 but reports an error: " + std::string(root->text_of("Code"));
 }
 
 // Returns the document, which check_document() has accepted.
@@ -188,7 +188,8 @@ Outcome<net::Reply> Client::perform(const Call& call) {
   bool unread = false;
   for (int attempt = 1;; ++attempt) {
     if (call.receiver && !call.receiver->begin()) {
-      return std::unexpected(local_error(call, "the writer could not begin again", attempt));
+      return std::unexpected(
+          local_error(call, "the output could not be restarted for a retry", attempt));
     }
     net::Question question = signed_question(call);
     if (call.body) {
@@ -207,7 +208,7 @@ Outcome<net::Reply> Client::perform(const Call& call) {
     reconnects_ += reply.reconnected ? 1 : 0;
     if (unread || (call.receiver && call.receiver->gave_up())) {
       const char* what = unread ? "the bytes to be sent could not be read"
-                                : "the bytes that came could not be written";
+                                : "the received bytes could not be written";
       return std::unexpected(local_error(call, what, attempt));
     }
     const Fate fate = fate_of(reply);

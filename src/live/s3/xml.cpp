@@ -57,7 +57,7 @@ Result<XmlElement> read_xml(std::string_view text, const XmlLimits& limits) {
   if (!parsed) return xml_fault("xml.malformed", parsed.description());
   XmlElement root;
   if (!copy(document.document_element(), root, limits.depth_max)) {
-    return xml_fault("xml.limit", "the document is too deep");
+    return xml_fault("xml.limit", "the document is nested too deeply");
   }
   return root;
 }

@@ -68,7 +68,7 @@ Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
   claim.time = raw.header("x-amz-date");
   if (claim.time.empty()) {
     const auto date = moment_of_http(raw.header("Date"));
-    if (!date) return refused("AccessDenied", "A signed request has a date.");
+    if (!date) return refused("AccessDenied", "A signed request must have a date.");
     claim.time = amz_time(*date);
   }
   claim.payload = raw.header("x-amz-content-sha256");
@@ -93,7 +93,9 @@ Answer<Claim> claim_of_query(const net::Request& raw, const S3Request& request, 
     return refused("AuthorizationQueryParametersError", what);
   };
   Claim claim{.in_query = true};
-  if (request.parameter("X-Amz-Algorithm") != kAlgorithm) return wrong("No such algorithm.");
+  if (request.parameter("X-Amz-Algorithm") != kAlgorithm) {
+    return wrong("The value of X-Amz-Algorithm is not supported.");
+  }
   if (!read_credential(request.parameter("X-Amz-Credential"), claim)) {
     return wrong("X-Amz-Credential is malformed.");
   }
@@ -192,8 +194,8 @@ Answer<void> check_payload_word(std::string_view word, bool is_signed) {
     return {};
   }
   return refused("InvalidArgument",
-                 "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a SHA-256, or one of the streams "
-                 "that this server knows.");
+                 "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, a SHA-256, or a streaming mode "
+                 "that this server supports.");
 }
 
 bool fits(s3::SignatureInput& input, const Claim& claim, const std::string& key) {
@@ -214,7 +216,7 @@ Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, T
   const bool in_query = request.has("X-Amz-Signature") || request.has("X-Amz-Credential");
   if (header.empty() && !in_query) {
     if (request.has("Signature") || request.has("AWSAccessKeyId")) {
-      return refused("InvalidRequest", "Only Signature Version 4 is spoken here.");
+      return refused("InvalidRequest", "This server supports only Signature Version 4.");
     }
     std::string payload(raw.header("x-amz-content-sha256"));
     if (payload.empty()) payload = kUnsigned;
@@ -225,13 +227,14 @@ Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, T
   }
   if (!header.empty() && !header.starts_with(kAlgorithm)) {
     return refused(header.starts_with("AWS ") ? "InvalidRequest" : "InvalidArgument",
-                   "Only Signature Version 4 is spoken here.");
+                   "This server supports only Signature Version 4.");
   }
   auto claim = header.empty() ? claim_of_query(raw, request, now) : claim_of_header(raw, header);
   if (!claim) return std::unexpected(claim.error());
   const auto time = moment_of_amz(claim->time);
   if (!time || claim->time.substr(0, 8) != claim->day) {
-    return refused("AccessDenied", "The date and the credential's differ.");
+    return refused("AccessDenied",
+                   "The date of the request differs from the date in the credential.");
   }
   if (auto good = check_scope(*claim, region); !good) return std::unexpected(good.error());
   if (auto good = check_payload_word(claim->payload, true); !good) {

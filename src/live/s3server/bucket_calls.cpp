@@ -38,11 +38,14 @@ void add_owner(s3::XmlElement& to, const std::string& id, const std::string& nam
 Answer<std::string> wanted_acl(const Call& call) {
   for (const auto& [name, value] : call.raw.headers) {
     if (lowered(name).starts_with("x-amz-grant-")) {
-      return refused("NotImplemented", "Grants to single users are not kept; use a canned ACL.");
+      return refused("NotImplemented",
+                     "Grants to individual users are not supported; use a canned ACL.");
     }
   }
   std::string acl(call.header("x-amz-acl"));
-  if (!acl.empty() && !is_canned_acl(acl)) return refused("InvalidArgument", "No such canned ACL.");
+  if (!acl.empty() && !is_canned_acl(acl)) {
+    return refused("InvalidArgument", "This canned ACL does not exist.");
+  }
   return acl;
 }
 
@@ -137,7 +140,8 @@ Answered put_versioning(Call& call) {
   if (document->text_of("MfaDelete") == "Enabled") return refused("NotImplemented");
   return changed(call, [&](Bucket& bucket) -> Answer<void> {
     if (bucket.locks && status == "Suspended") {
-      return refused("InvalidBucketState", "A bucket with object lock keeps its versions.");
+      return refused("InvalidBucketState",
+                     "Versioning cannot be suspended on a bucket with object lock.");
     }
     bucket.versioning = status == "Enabled" ? Versioning::on : Versioning::suspended;
     return {};
@@ -153,7 +157,7 @@ Answered get_bucket_acl(Call& call) {
 Answered put_bucket_acl(Call& call) {
   auto acl = wanted_acl(call);
   if (!acl) return std::unexpected(acl.error());
-  if (acl->empty()) return refused("NotImplemented", "Only canned ACLs are kept.");
+  if (acl->empty()) return refused("NotImplemented", "Only canned ACLs are supported.");
   return changed(call, [&](Bucket& bucket) -> Answer<void> {
     bucket.acl = *acl;
     return {};
@@ -239,7 +243,7 @@ Answered put_lock(Call& call) {
   if (!retention) return std::unexpected(retention.error());
   return changed(call, [&](Bucket& bucket) -> Answer<void> {
     if (!bucket.locks && bucket.versioning != Versioning::on) {
-      return refused("InvalidBucketState", "Object lock needs a bucket that keeps its versions.");
+      return refused("InvalidBucketState", "Object lock needs a bucket with versioning enabled.");
     }
     bucket.locks = true;
     bucket.lock_mode = retention->mode;

@@ -100,11 +100,11 @@ Answer<CopySource> copy_source_of(const Call& call) {
     text = text.substr(0, at);
   }
   auto path = percent_decoded(text, false);
-  if (!path) return refused("InvalidArgument", "The source of the copy is malformed.");
+  if (!path) return refused("InvalidArgument", "The copy source is malformed.");
   if (path->starts_with('/')) path->erase(0, 1);
   const auto slash = path->find('/');
   if (slash == path->npos || slash + 1 >= path->size()) {
-    return refused("InvalidArgument", "The source of the copy is malformed.");
+    return refused("InvalidArgument", "The copy source is malformed.");
   }
   source.bucket = path->substr(0, slash);
   source.key = path->substr(slash + 1);
@@ -148,7 +148,9 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
     piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyBytes, bytes - done)));
     const auto got = from.reader->read(begin + done, piece);
     if (!got) return give_up(got.error());
-    if (*got != piece.size()) return give_up({PortFault::corrupt, "the source is too short"});
+    if (*got != piece.size()) {
+      return give_up({PortFault::corrupt, "the source of the copy is shorter than its row says"});
+    }
     if (quick) {
       crc = drives::content_crc(piece, crc);
     } else {
@@ -186,7 +188,9 @@ Answered copy_object(Call& call) {
   const bool itself = source->bucket == call.s3.bucket && source->key == call.s3.key;
   if (itself && !source->version_id && call.header("x-amz-metadata-directive") != "REPLACE" &&
       call.header("x-amz-storage-class").empty()) {
-    return refused("InvalidRequest", "A copy onto itself must change something.");
+    return refused("InvalidRequest",
+                   "A copy of an object onto itself must replace its metadata or change its "
+                   "storage class.");
   }
   const auto room = hold_quota(call, *bucket, from->version.size);
   if (!room) return std::unexpected(room.error());

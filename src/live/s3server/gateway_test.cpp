@@ -129,7 +129,7 @@ TEST_F(GatewayTest, errors_name_the_resource_and_the_request) {
   const std::string id = header(missing, "x-amz-request-id");
   EXPECT_EQ(missing.content_type, "application/xml");
   EXPECT_THAT(missing.body, HasSubstr("<Error><Code>NoSuchKey</Code>"
-                                      "<Message>There is no such key.</Message>"
+                                      "<Message>The key does not exist.</Message>"
                                       "<Resource>/pail/none%20x</Resource><RequestId>" +
                                       id + "</RequestId></Error>"));
   EXPECT_EQ(id.size(), 21u);

@@ -97,7 +97,7 @@ std::string lineage_text(const std::vector<LineageNode>& nodes) {
     text += std::string(static_cast<std::size_t>(2 * node.depth), ' ');
     text += printable(node.bucket + '/' + node.key);
     if (node.missing) {
-      text += "  is not there\n";
+      text += "  does not exist\n";
       continue;
     }
     if (!node.role.empty()) text += "  " + printable(node.role);

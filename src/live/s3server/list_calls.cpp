@@ -19,7 +19,7 @@ Answer<std::size_t> page_size(const Call& call, std::string_view parameter) {
   if (text.empty()) return kPageMax;
   const auto wanted = parse_integer(text);
   if (!wanted || *wanted < 0 || *wanted > 0x7fffffff) {
-    return refused("InvalidArgument", std::string(parameter) + " is no number of keys.");
+    return refused("InvalidArgument", std::string(parameter) + " is not a valid number of keys.");
   }
   return std::min(kPageMax, static_cast<std::size_t>(*wanted));
 }
@@ -33,7 +33,9 @@ struct Encoding {
 
 Answer<Encoding> encoding_of(const Call& call) {
   const std::string_view wanted = call.s3.parameter("encoding-type");
-  if (!wanted.empty() && wanted != "url") return refused("InvalidArgument", "No such encoding.");
+  if (!wanted.empty() && wanted != "url") {
+    return refused("InvalidArgument", "This encoding is not supported.");
+  }
   return Encoding{wanted == "url"};
 }
 
@@ -73,7 +75,9 @@ Answer<std::string> key_of_token(std::string_view token) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < token.size(); i += 2) {
     const auto byte = percent_decoded("%" + std::string(token.substr(i, 2)), false);
-    if (!byte) return refused("InvalidArgument", "The continuation token is not one of ours.");
+    if (!byte) {
+      return refused("InvalidArgument", "This server did not issue the continuation token.");
+    }
     bytes += byte->front();
   }
   return bytes;

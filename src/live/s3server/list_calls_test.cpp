@@ -140,7 +140,7 @@ TEST_F(ListCalls, removals_are_reported_one_by_one) {
   EXPECT_EQ(
       remove("<Object><Key>a</Key><VersionId>" + marker + "</VersionId><ETag>z</ETag></Object>"),
       "<DeleteResult><Error><Key>a</Key><VersionId>" + marker +
-          "</VersionId><Code>NoSuchKey</Code><Message>There is no such key.</Message>"
+          "</VersionId><Code>NoSuchKey</Code><Message>The key does not exist.</Message>"
           "</Error></DeleteResult>");
   EXPECT_EQ(
       remove("<Object><Key>" + std::string(1025, 'k') + "</Key></Object>").find("KeyTooLong") ==

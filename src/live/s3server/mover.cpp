@@ -57,7 +57,7 @@ Mover::~Mover() {
 
 void Mover::round(const std::stop_token& stop) {
   const auto tick = driver_.tick([&] { return stop.stop_requested(); });
-  if (!tick) return log_("the tiers could not be seen: " + tick.error().front().what);
+  if (!tick) return log_("the tiers could not be listed: " + tick.error().front().what);
   ++counts_.rounds;
   counts_.waiting = tick->items;
   counts_.bytes = places_.bytes_moved();
@@ -69,8 +69,8 @@ void Mover::round(const std::stop_token& stop) {
       continue;  // the next look finds what it is now
     } else if (!done.good) {
       ++counts_.failed;
-      log_(fmt::format("{} of {} at {} failed: {}", word_of(done.action.kind), done.action.item,
-                       done.action.place, done.said));
+      log_(fmt::format("{} of {} on tier {} failed: {}", word_of(done.action.kind),
+                       done.action.item, done.action.place, done.said));
     } else {
       ++(done.action.kind == copy     ? counts_.copies
          : done.action.kind == verify ? counts_.verified

@@ -100,7 +100,7 @@ Answer<Checksum> sum_wish_of(const Call& call) {
   const std::string_view algorithm = call.header("x-amz-checksum-algorithm");
   if (algorithm.empty()) return wish;
   const auto kind = sum_kind_of(algorithm);
-  if (!kind) return refused("InvalidRequest", "There is no such checksum algorithm.");
+  if (!kind) return refused("InvalidRequest", "This checksum algorithm is not supported.");
   wish.algorithm = name_of(*kind);
   wish.kind = call.header("x-amz-checksum-type");
   if (wish.kind.empty()) wish.kind = *kind == SumKind::crc64nvme ? "FULL_OBJECT" : "COMPOSITE";

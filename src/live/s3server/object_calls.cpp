@@ -85,8 +85,8 @@ Answer<ByteRange> part_range(const Version& version, std::string_view number) {
   const auto part = parse_integer(number);
   const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, version.extents.size()));
   if (!part || *part < 1 || *part > 10000)
-    return refused("InvalidArgument", "No such part number.");
-  if (*part > count) return refused("InvalidPart", "The object has not so many parts.");
+    return refused("InvalidArgument", "The part number is invalid.");
+  if (*part > count) return refused("InvalidPart", "The object has fewer parts than that.");
   ByteRange range{0, version.size, version.multipart};
   if (!version.multipart) return range;
   for (std::int64_t i = 0; i + 1 < *part; ++i) {
@@ -101,7 +101,7 @@ Answer<void> override_headers(const Call& call, net::HeaderList& headers) {
     const std::string parameter = "response-" + std::string(name);
     if (!call.s3.has(parameter)) continue;
     if (!call.who.tenant)
-      return refused("InvalidRequest", "Only signed requests may override headers.");
+      return refused("InvalidRequest", "Only signed requests may override response headers.");
     std::erase_if(headers, [&](const auto& header) { return lowered(header.first) == name; });
     headers.emplace_back(name, std::string(call.s3.parameter(parameter)));
   }
@@ -343,8 +343,8 @@ Answered get_object_acl(Call& call) {
 
 Answered put_object_acl(Call& call) {
   const std::string acl(call.header("x-amz-acl"));
-  if (acl.empty()) return refused("NotImplemented", "Only canned ACLs are kept.");
-  if (!is_canned_acl(acl)) return refused("InvalidArgument", "No such canned ACL.");
+  if (acl.empty()) return refused("NotImplemented", "Only canned ACLs are supported.");
+  if (!is_canned_acl(acl)) return refused("InvalidArgument", "This canned ACL does not exist.");
   return change_owned(
       call,
       [&](const Bucket&, Version& version) -> Answer<void> {

@@ -91,20 +91,21 @@ Diagnostics tighten_modes(const std::string& folder, const OpenedFolder& store) 
                      .code = "store.modes",
                      .place = {folder},
                      .what = std::move(what),
-                     .why = "the secrets of tenants and small objects stand in these files",
+                     .why = "these files contain the tenants' secret keys and small objects",
                      .fix = std::move(fix)});
   };
   if (work.tightened > 0) {
-    note(fmt::format("{} files and folders of the store could be read by other users of this "
-                     "machine; their modes are 0700 and 0600 now",
+    note(fmt::format("other users of this machine could read {} files and folders of the store; "
+                     "their modes are now 0700 and 0600",
                      work.tightened),
-         "give the tenants new secret keys if others have used this machine");
+         "if other people have used this machine, give the tenants new secret keys");
   }
   if (!work.refused.empty()) {
     note(
-        "other users of this machine can read files of the store, and that could not be changed: " +
+        "other users of this machine can read files of the store, and the modes could not be "
+        "changed: " +
             work.refused,
-        "chmod -R go-rwx " + folder + ", as their owner or as root");
+        "run chmod -R go-rwx " + folder + ", as their owner or as root");
   }
   return notes;
 }

@@ -267,7 +267,8 @@ TEST_F(RuntimeTest, a_run_sweeps_after_runs_that_died) {
   const auto runtime = opened();
   ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
   ASSERT_TRUE(soon([&] {
-    return heard().find("1 files of a run that died were set aside") != said.npos;
+    return heard().find("1 files of a crashed run belong to no object and were set aside") !=
+           said.npos;
   })) << heard();
 }
 
@@ -306,7 +307,7 @@ TEST_F(RuntimeTest, damage_is_found_and_mended) {
   ASSERT_TRUE(soon([&] { return runtime->status().scrub.damaged == 1; }));
   ASSERT_TRUE(soon([&] { return runtime->status().scrub.mended == 1; }));
   ASSERT_TRUE(soon([&] {
-    return heard().find("1 damaged shards found, 1 written anew") != std::string::npos;
+    return heard().contains("scrubbing found 1 damaged shards and rebuilt 1 of them");
   })) << heard();
 }
 

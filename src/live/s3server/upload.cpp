@@ -61,11 +61,11 @@ Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
     upload = std::move(*found);
     part = parse_integer(call.s3.parameter("partNumber")).value_or(0);
     if (part < 1 || part > kPartNumberMax)
-      return refused("InvalidArgument", "No such part number.");
+      return refused("InvalidArgument", "The part number is invalid.");
     draft->storage_class = upload->draft.storage_class;
     const auto wanted = sum_kind_of(upload->draft.checksum.algorithm);
     if (plan->sum && wanted && plan->sum != wanted) {
-      return refused("InvalidRequest", "The upload was begun with another checksum algorithm.");
+      return refused("InvalidRequest", "The upload was started with another checksum algorithm.");
     }
     if (!plan->sum) plan->sum = wanted;
   } else if (auto good = check_begin(call, *bucket); !good) {

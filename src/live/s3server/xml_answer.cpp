@@ -4,7 +4,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::string_view kAway =
-    "Drives of the store, or its database, do not answer now; please try again.";
+    "Some drives of the store, or its database, do not answer; please try again.";
 
 }  // namespace
 

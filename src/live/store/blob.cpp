@@ -49,7 +49,8 @@ drives::Fault too_few_drives(const DriveSet& drives, const Tier& tier) {
     there += is_there ? 1 : 0;
     if (!is_there) away += (away.empty() ? "" : ", ") + name;
   }
-  return {drives::PortFault::busy, fmt::format("tier {} writes to {} drives and has {}; away: {}",
+  return {drives::PortFault::busy, fmt::format("tier {} needs {} drives for a write and has {}; "
+                                               "missing: {}",
                                                tier.name, tier.plan.total(), there, away)};
 }
 
@@ -284,7 +285,7 @@ drives::Outcome<drives::DriveFile*> BlobReader::file(int shard) {
   if (drive == drives_.end() || !drive->second) {
     if (!place.drive.empty()) away_.insert(place.drive);
     return drives::fault(drives::PortFault::missing,
-                         "the drive of shard " + std::to_string(shard) + " is not there");
+                         "the drive of shard " + std::to_string(shard) + " is missing");
   }
   auto opened = drive->second->open(shard_name(blob_.id, shard, place.revision));
   if (!opened) return std::unexpected(opened.error());
@@ -299,7 +300,7 @@ drives::Outcome<void> BlobReader::check_header(int shard) {
   const auto got = (*from)->read(0, header);
   if (!got) return std::unexpected(got.error());
   if (*got == header.size() && header == shard_header(blob_, shard)) return {};
-  return drives::fault(drives::PortFault::corrupt, "the header of a shard is wrong");
+  return drives::fault(drives::PortFault::corrupt, "the header of a shard does not match its blob");
 }
 
 drives::Outcome<void> BlobReader::check_held() const {
@@ -307,7 +308,7 @@ drives::Outcome<void> BlobReader::check_held() const {
   const bool whole = stored.size() == blob_.size + seal_length() + kCrcBytes;
   if (!whole)
     return drives::fault(drives::PortFault::corrupt,
-                         "the row of a blob has too few bytes or too many");
+                         "the number of bytes in the row of a blob is wrong");
   const std::string_view bytes = stored.substr(0, stored.size() - kCrcBytes);
   if (stored.substr(bytes.size()) == crc_text(crc_of(blob_.id, 0, 0, bytes))) return {};
   return drives::fault(drives::PortFault::corrupt,
@@ -322,7 +323,7 @@ drives::Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint
   const auto got = timed(shard, [&] { return (*from)->read(place_of(stripe), scratch_); });
   if (!got) return std::unexpected(got.error());
   if (*got != scratch_.size())
-    return drives::fault(drives::PortFault::corrupt, "a shard ends too early");
+    return drives::fault(drives::PortFault::corrupt, "a shard is truncated");
   const std::string_view bytes = std::string_view(scratch_).substr(0, length);
   if (std::string_view(scratch_).substr(length) ==
       crc_text(crc_of(blob_.id, shard, stripe, bytes))) {
@@ -345,11 +346,12 @@ drives::Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) 
   if (auto made = from_others(shard, stripe, [](int) { return true; }, busy)) return *made;
   if (busy) return std::unexpected(*busy);
   if (!away_.empty()) {
-    return drives::fault(drives::PortFault::busy, fmt::format("drives of blob {} are away: {}",
+    return drives::fault(drives::PortFault::busy, fmt::format("drives of blob {} are missing: {}",
                                                               blob_.id, fmt::join(away_, ", ")));
   }
-  return drives::fault(drives::PortFault::corrupt,
-                       fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
+  return drives::fault(
+      drives::PortFault::corrupt,
+      fmt::format("blob {} has too few intact shards: {}", blob_.id, own.error().what));
 }
 
 // One that cannot be asked now is not damaged, and may be what is wanting.
@@ -479,7 +481,10 @@ drives::Outcome<void> BlobReader::load_held(char* into) {
     return {};
   }
   const auto opened = cipher_->open(0, 0, stored);
-  if (!opened) return drives::fault(drives::PortFault::corrupt, "a block is not what was sealed");
+  if (!opened) {
+    return drives::fault(drives::PortFault::corrupt,
+                         "a block fails authentication: it was changed, or the key is wrong");
+  }
   std::ranges::copy(*opened, into);
   return {};
 }
@@ -488,7 +493,7 @@ drives::Outcome<void> BlobReader::load_held(char* into) {
 drives::Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   if (!blob_.key_id.empty() && !cipher_) {
     return drives::fault(drives::PortFault::failed,
-                         "the key " + blob_.key_id + " of a blob is not known");
+                         "the key " + blob_.key_id + " of a blob was not given");
   }
   if (!blob_.held.empty()) return load_held(into);
   const std::size_t length = block_length(stripe);
@@ -508,7 +513,8 @@ drives::Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
     if (cipher_) {
       auto opened = cipher_->open(static_cast<std::uint32_t>(i), stripe, *data);
       if (!opened)
-        return drives::fault(drives::PortFault::corrupt, "a block is not what was sealed");
+        return drives::fault(drives::PortFault::corrupt,
+                             "a block fails authentication: it was changed, or the key is wrong");
       plain = std::move(*opened);
       data = plain;
     }

@@ -101,18 +101,18 @@ std::optional<ManifestDoubt> manifest_doubt(const std::string& folder) {
   if (!noted || !now || *now > *noted) return std::nullopt;
   const std::string metadata = folder + "/metadata/";
   if (*now < *noted) {
-    return ManifestDoubt{fmt::format("{}CURRENT names {}, and {} had been in use since", metadata,
-                                     *name, note->name),
+    return ManifestDoubt{fmt::format("{}CURRENT names {}, but the newer {} had already been in use",
+                                     metadata, *name, note->name),
                          true};
   }
   const std::string path = metadata + *name;
   const auto found = measured(path, *name, note->bytes, false);
   if (!found) return std::nullopt;  // RocksDB says why it cannot be read
   if (found->bytes < note->bytes) {
-    return ManifestDoubt{
-        fmt::format("{} has {} bytes, and had at least {}", path, found->bytes, note->bytes)};
+    return ManifestDoubt{fmt::format("{} has {} bytes, but had at least {} before", path,
+                                     found->bytes, note->bytes)};
   }
-  if (found->crc != note->crc) return ManifestDoubt{path + " has other bytes than it had"};
+  if (found->crc != note->crc) return ManifestDoubt{path + ": its contents have changed"};
   return std::nullopt;
 }
 

@@ -119,15 +119,15 @@ std::optional<std::string> damage_since(const Seal& seal, const std::string& met
     const std::string path = metadata + '/' + file.name;
     std::error_code error;
     const auto bytes = fs::file_size(path, error);
-    if (error) return path + " is missing: it was there when the store was stopped";
+    if (error) return path + " is missing, but existed when the store was stopped";
     if (bytes != file.bytes) {
-      return fmt::format("{} has {} bytes, and had {} when the store was stopped", path, bytes,
+      return fmt::format("{} has {} bytes, but had {} when the store was stopped", path, bytes,
                          file.bytes);
     }
     if (!file.crc || (is_table(file.name) && !tables)) continue;
     const auto crc = crc_of_file(path);
     if (!crc) return path + " cannot be read";
-    if (*crc != *file.crc) return path + " has other bytes than when the store was stopped";
+    if (*crc != *file.crc) return path + " has changed since the store was stopped";
   }
   return std::nullopt;
 }

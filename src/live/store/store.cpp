@@ -118,7 +118,7 @@ Answer<void> check_unlocked(const rows::Version& version, rows::TimeMs now,
   if (version.legal_hold) return refused("AccessDenied", "The version is under legal hold.");
   if (version.retention.mode.empty() || version.retention.until_ms <= now) return {};
   if (version.retention.mode == "GOVERNANCE" && bypass_governance) return {};
-  return refused("AccessDenied", "The version is retained.");
+  return refused("AccessDenied", "The version is protected by its retention period.");
 }
 
 Store::Store(StoreSetting setting) : setting_(std::move(setting)) {
@@ -146,7 +146,8 @@ Answer<void> Store::open() {
     epoch_ = fresh;
     return {};
   }
-  return refused("ServiceUnavailable", "others begin at the same time");
+  return refused("ServiceUnavailable",
+                 "Other gateways are starting at the same time; please try again.");
 }
 
 Answer<void> Store::renew() {
@@ -182,7 +183,7 @@ Answer<void> Store::check_running(const std::vector<rows::Blob>& fresh) {
     const auto row = setting_.metadata.get(expected.key);
     if (!row) return refused(row.error());
     if (*row != expected.value) {
-      return refused("ServiceUnavailable", "The gateway lost its place; please try again.");
+      return refused("ServiceUnavailable", "The gateway lost its registration; please try again.");
     }
   }
   return {};
@@ -190,7 +191,8 @@ Answer<void> Store::check_running(const std::vector<rows::Blob>& fresh) {
 
 Answer<void> Store::check_room() const {
   if (!setting_.is_tight || !setting_.is_tight()) return {};
-  return refused("InsufficientStorage", "The disk of the metadata is full; removals go on.");
+  return refused("InsufficientStorage",
+                 "The disk that holds the metadata is full; objects can still be deleted.");
 }
 
 std::string Store::fresh_id() { return to_hex(setting_.random_bytes(16)); }

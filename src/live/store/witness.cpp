@@ -145,7 +145,7 @@ Witnesses::Witnesses(DriveSet drives, Witness now, bool each_commit)
 drives::Outcome<void> Witnesses::write_all() {
   now_.commits = std::max(now_.commits, commits_.load());
   const std::string text = witness_text(now_);
-  drives::Outcome<void> told = drives::fault(drives::PortFault::failed, "no drive is there");
+  drives::Outcome<void> told = drives::fault(drives::PortFault::failed, "no drive is available");
   bool any = false;
   for (const auto& [name, drive] : drives_) {
     if (!drive) continue;

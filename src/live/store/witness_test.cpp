@@ -64,7 +64,7 @@ TEST(Witness, metadata_of_another_store_or_behind_the_drives_are_doubted) {
   EXPECT_EQ(doubt_of(facts("s", 2, 50), "s", seen(3, 10)), Doubt::behind);
   EXPECT_EQ(doubt_of(facts("t", 3, 10), "s", seen(3, 10)), Doubt::other_store);
   EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", seen(3, 10)), Doubt::no_id);
-  EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", std::nullopt), std::nullopt) << "from before ids";
+  EXPECT_EQ(doubt_of(facts({}, 3, 10), "s", std::nullopt), std::nullopt) << "before stores had ids";
 }
 
 class WitnessedMetadata : public testing::Test {

@@ -49,7 +49,7 @@ TEST_F(CheckTest, all_faults_are_counted_and_a_hundred_are_described) {
   const StoreCheck check = check_store(*store, false).value();
   EXPECT_EQ(check.orphans, 120u);
   EXPECT_EQ(check.faults.size(), 100u);
-  EXPECT_EQ(check.faults.front(), "no row names the file orphan0.00.0 of drive a");
+  EXPECT_EQ(check.faults.front(), "no metadata row refers to file orphan0.00.0 on drive a");
 }
 
 TEST_F(CheckTest, a_drive_that_cannot_be_listed_ends_the_check) {
@@ -86,7 +86,7 @@ TEST_F(CheckTest, damage_counts_shards_and_loss_counts_blobs) {
   check = check_store(*store, true).value();
   EXPECT_EQ(check.damaged_shards, 3u);
   EXPECT_EQ(check.lost_blobs, 1u);
-  EXPECT_THAT(check.faults, ElementsAre("blob " + one.id + " has too few good shards"));
+  EXPECT_THAT(check.faults, ElementsAre("blob " + one.id + " has too few intact shards"));
 }
 
 TEST_F(CheckTest, each_kind_of_fault_is_described) {
@@ -109,11 +109,11 @@ TEST_F(CheckTest, each_kind_of_fault_is_described) {
   EXPECT_THAT(faults({rows::row::bucket("tub"), "rubbish"}), HasSubstr("row of a bucket"));
   EXPECT_THAT(faults({rows::row::object("pail", "l"), "rubbish"}), HasSubstr("row of a version"));
   EXPECT_THAT(faults({rows::row::object("gone", "k"), rows::encode(rows::Version{.id = "null"})}),
-              HasSubstr("in bucket gone"));
+              HasSubstr("to bucket gone"));
   EXPECT_THAT(faults({rows::row::blob(blob.id), std::nullopt}), HasSubstr("names blob " + blob.id));
   EXPECT_THAT(faults({rows::row::blob("x"), "rubbish"}), HasSubstr("row of a blob"));
   EXPECT_THAT(faults({rows::row::object("pail", "k"), std::nullopt}),
-              HasSubstr("nothing names blob " + blob.id));
+              HasSubstr("no object uses blob " + blob.id));
 }
 
 TEST_F(CheckTest, only_a_deep_check_finds_a_flipped_bit) {

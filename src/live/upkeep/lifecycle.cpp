@@ -32,7 +32,7 @@ store::Answer<std::optional<rows::TimeMs>> date_of(const s3::XmlElement& from) {
   if (!from.child("Date")) return std::nullopt;
   const auto date = store::moment_of_iso(from.text_of("Date"));
   if (!date || *date % store::kDayMs != 0)
-    return store::refused("MalformedXML", "A date is midnight UTC, in ISO 8601.");
+    return store::refused("MalformedXML", "A date must be midnight UTC in ISO 8601 format.");
   return *date;
 }
 
@@ -54,7 +54,7 @@ store::Answer<void> read_filter(const s3::XmlElement& from, LifecycleRule& rule)
         rule.larger_than = static_cast<std::uint64_t>(*bytes);
       }
     } else {
-      return store::refused("MalformedXML", "A filter has no '" + part.name + "'.");
+      return store::refused("MalformedXML", "A filter cannot contain '" + part.name + "'.");
     }
   }
   return {};
@@ -124,7 +124,7 @@ store::Answer<void> read_action(const s3::XmlElement& part, LifecycleRule& rule)
   constexpr std::string_view kOthers[] = {"ID", "Status", "Filter", "Prefix",
                                           "AbortIncompleteMultipartUpload"};
   if (std::ranges::find(kOthers, part.name) == std::end(kOthers)) {
-    return store::refused("MalformedXML", "A rule has no '" + part.name + "'.");
+    return store::refused("MalformedXML", "A rule cannot contain '" + part.name + "'.");
   }
   return {};
 }
@@ -133,7 +133,7 @@ store::Answer<LifecycleRule> rule_of(s3::XmlElement& from) {
   LifecycleRule rule;
   rule.id = from.text_of("ID");
   if (rule.id.size() > kIdBytesMax)
-    return store::refused("InvalidArgument", "An ID has up to 255 bytes.");
+    return store::refused("InvalidArgument", "An ID must have at most 255 bytes.");
   if (rule.id.empty()) {
     std::erase_if(from.children, [](const s3::XmlElement& part) { return part.name == "ID"; });
     rule.id = to_hex(s3::md5(s3::write_xml(from))).substr(0, 24);
@@ -153,7 +153,7 @@ store::Answer<LifecycleRule> rule_of(s3::XmlElement& from) {
   const bool acts = rule.expire_days || rule.expire_at || rule.expire_lone_markers ||
                     rule.noncurrent_days || rule.abort_days || !rule.transitions.empty() ||
                     !rule.noncurrent_transitions.empty();
-  if (!acts) return store::refused("MalformedXML", "A rule must do something.");
+  if (!acts) return store::refused("MalformedXML", "A rule must have at least one action.");
   return rule;
 }
 
@@ -177,7 +177,7 @@ store::Answer<Lifecycle> lifecycle_of(std::string_view xml) {
     auto rule = rule_of(child);
     if (!rule) return std::unexpected(rule.error());
     if (!ids.insert(rule->id).second)
-      return store::refused("InvalidArgument", "Two rules have one ID.");
+      return store::refused("InvalidArgument", "Two rules have the same ID.");
     to.rules.push_back(std::move(*rule));
   }
   if (to.rules.empty() || to.rules.size() > kRulesMax) return store::refused("MalformedXML");

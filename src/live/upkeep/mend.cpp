@@ -37,7 +37,7 @@ store::Answer<std::optional<drives::Fault>> mend_shard(store::Store& store, rows
   const auto at = static_cast<std::size_t>(shard);
   const std::string name = drive_for(store, blob, at);
   if (name.empty())
-    return drives::Fault{drives::PortFault::missing, "no drive is free for the shard"};
+    return drives::Fault{drives::PortFault::missing, "no drive is available for the shard"};
   drives::Drive& drive = *store.setting().drives.at(name);
   store::BlobReader from(store.setting().drives, blob);
   rows::Blob fresh = blob;
@@ -54,7 +54,7 @@ store::Answer<std::optional<drives::Fault>> mend_shard(store::Store& store, rows
   if (!done) return store::refused(done.error());
   if (!*done) {
     (void)drive.remove(file);
-    return drives::Fault{drives::PortFault::failed, "the blob was changed meanwhile"};
+    return drives::Fault{drives::PortFault::failed, "the blob was changed in the meantime"};
   }
   const auto old = store.setting().drives.find(blob.shards[at].drive);
   if (old != store.setting().drives.end() && old->second) {

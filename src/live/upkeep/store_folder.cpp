@@ -62,7 +62,7 @@ Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
   }
   if (words[0] == "tier" && words.size() == 3) {
     const auto plan = shard_plan_of(words[2]);
-    if (!plan) return folder_fault(file, number, "no such redundancy: " + std::string(words[2]));
+    if (!plan) return folder_fault(file, number, "unknown redundancy: " + std::string(words[2]));
     to.tiers.push_back({std::string(words[1]), *plan, {}});
     return {};
   }
@@ -72,7 +72,7 @@ Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
     to.folders.emplace(words[1], trimmed(path));
     return {};
   }
-  return folder_fault(file, number, "this line is not understood: " + std::string(line));
+  return folder_fault(file, number, "this line is not valid: " + std::string(line));
 }
 
 Result<void> read_store_file(OpenedFolder& to, const std::string& file, std::string_view text) {
@@ -86,12 +86,13 @@ Result<void> read_store_file(OpenedFolder& to, const std::string& file, std::str
     const auto words = split_at_blanks(line);
     const auto format =
         words.size() == 2 && words[0] == "orrery-store" ? parse_integer(words[1]) : std::nullopt;
-    if (!format) return folder_fault(file, 1, "this is not the file of a store");
+    if (!format) return folder_fault(file, 1, "this file does not describe a store");
     if (*format > kStoreFormat) {
       return folder_fault(
           file, 1,
-          fmt::format("the store has format {}, this program knows {}", *format, kStoreFormat),
-          "open it with the program that wrote it, or a later one");
+          fmt::format("the store has format {}, but this program reads only up to {}", *format,
+                      kStoreFormat),
+          "open it with the version of the program that wrote it, or a later one");
     }
   }
   for (const store::Tier& tier : to.tiers) {
@@ -146,8 +147,8 @@ std::unexpected<Diagnostics> in_use(const std::string& folder) {
   return fail({.code = "store.running",
                .place = {folder},
                .what = "another program uses this store",
-               .why = "one runs, checks or repairs a store at a time",
-               .fix = "stop it, or name another folder"});
+               .why = "only one program at a time can run, check or repair a store",
+               .fix = "stop that program, or give another folder"});
 }
 
 // A copy of a store's folder names the same drives: two that write to them would remove each
@@ -180,7 +181,7 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
     found += drive ? 1 : 0;
     to.drives.emplace(id, drive ? std::move(*drive) : nullptr);
   }
-  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is there");
+  if (found == 0) return folder_fault(to.folder, 0, "none of the store's drives is available");
   return {};
 }
 
@@ -212,10 +213,10 @@ Result<std::unique_ptr<rows::Metadata>> open_metadata(const OpenedFolder& of,
 std::unexpected<Diagnostics> no_space(const OpenedFolder& of) {
   return fail({.code = "store.space",
                .place = {of.folder + "/metadata"},
-               .what = "no space is left for the metadata, and their reserve is used up",
+               .what = "no space is left for the metadata, and its reserve is used up",
                .why = "a store that cannot write its metadata does not start; `orrery store fsck` "
                       "needs no space",
-               .fix = "make a few megabytes of room on this disk"});
+               .fix = "free a few megabytes on this disk"});
 }
 
 // The id, in metadata that have none: new ones, or those of a store from before ids.
@@ -225,8 +226,8 @@ Result<void> write_id(rows::Metadata& metadata, const OpenedFolder& of) {
   const auto found = done ? metadata.get(key) : std::unexpected(done.error());
   if (found && *found == of.id) return {};
   return folder_fault(of.folder + "/metadata", 0,
-                      found ? "the metadata belong to another store"
-                            : "the id cannot be written: " + found.error().what);
+                      found ? "the metadata belongs to another store"
+                            : "the store's id cannot be written: " + found.error().what);
 }
 
 void watch(OpenedFolder& to, std::unique_ptr<rows::Metadata> metadata,
@@ -305,9 +306,9 @@ Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
 Result<void> check_wish(const OpenedFolder& of, const std::string& folder, const FolderWish& wish) {
   if (wish.database.empty() || wish.database == of.database) return {};
   return folder_fault(folder, 0,
-                      of.database.empty() ? "the metadata of this store lie in its folder"
-                                          : "the metadata of this store lie in " + of.database,
-                      "leave --metadata out; a store keeps the place it was made with");
+                      of.database.empty() ? "the metadata of this store is in its folder"
+                                          : "the metadata of this store is in " + of.database,
+                      "omit --metadata; the metadata of a store cannot be moved by this option");
 }
 
 // Before anything is written that an earlier program would not understand.
@@ -325,7 +326,7 @@ Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
   const std::string file = opened.folder + "/store";
   const auto cannot = [&] {
     return folder_fault(opened.folder, 0,
-                        std::string("no store can be made here: ") + std::strerror(errno));
+                        std::string("cannot create a store here: ") + std::strerror(errno));
   };
   if (!drives::write_durably(file + ".begun", text)) return cannot();
   if (auto good = open_drives(opened, access, drives::Marking::make, false); !good)
@@ -339,7 +340,7 @@ Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
 std::unexpected<Diagnostics> tier_fault(const std::string& text, const std::string& why) {
   return fail({.code = "store.tier",
                .place = {},
-               .what = "the tier '" + text + "' is not understood",
+               .what = "the tier '" + text + "' is malformed",
                .why = why,
                .fix = "write it as hot=4+2:/mnt/a,/mnt/b,... or warm=2x:/mnt/a,/mnt/b"});
 }
@@ -348,12 +349,14 @@ std::unexpected<Diagnostics> tier_fault(const std::string& text, const std::stri
 Result<void> check_place(const std::string& tier, const std::string& path) {
   if (drives::is_pool_place(path)) {
     if (auto place = drives::pool_place_of(path); !place) return std::unexpected(place.error());
-    if (tier == "gpu-direct") return tier_fault(path, "gpu-direct is on drives of this machine");
+    if (tier == "gpu-direct") {
+      return tier_fault(path, "the gpu-direct tier must be on drives of this machine");
+    }
   }
   if (drives::is_s3_place(path)) {
     if (auto place = drives::s3_place_of(path); !place) return std::unexpected(place.error());
     if (tier != "warm" && tier != "cold") {
-      return tier_fault(path, "only warm and cold may lie in another object store");
+      return tier_fault(path, "only the warm and cold tiers may be in another object store");
     }
   }
   return {};
@@ -369,7 +372,7 @@ Result<void> check_distinct(const std::string& folder, const std::vector<TierPla
       const fs::path place = fs::weakly_canonical(
           fs::path(path).is_absolute() ? fs::path(path) : fs::path(folder) / path, error);
       if (std::ranges::find(seen, place) != seen.end())
-        return tier_fault(path, "this folder is named twice, and each drive needs one of its own");
+        return tier_fault(path, "this folder is given twice, but each drive needs its own");
       seen.push_back(place);
     }
   }
@@ -407,7 +410,7 @@ std::vector<TierPlan> usual_tiers() {
 Result<TierPlan> tier_plan_of(const std::string& text) {
   const auto bad = [&](const std::string& why) { return tier_fault(text, why); };
   const auto equals = text.find('=');
-  if (equals == text.npos) return bad("a tier has a name and a redundancy");
+  if (equals == text.npos) return bad("a tier needs a name and a redundancy");
   const auto colon = std::min(text.find(':', equals), text.size());
   TierPlan tier{.name = text.substr(0, equals)};
   const auto usual = usual_tiers();
@@ -415,7 +418,7 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
     return bad("the tiers are gpu-direct, hot, warm and cold");
   }
   const auto plan = shard_plan_of(std::string_view(text).substr(equals + 1, colon - equals - 1));
-  if (!plan) return bad("a redundancy is K+M (data and parity) or Nx (copies)");
+  if (!plan) return bad("the redundancy must be K+M (data and parity) or Nx (copies)");
   tier.plan = *plan;
   if (colon < text.size()) {
     for (const std::string_view path : split(std::string_view(text).substr(colon + 1), ',')) {
@@ -431,7 +434,8 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
     }
   }
   if (static_cast<int>(tier.folders.size()) < plan->total()) {
-    return bad(fmt::format("it needs {} drives and has {}", plan->total(), tier.folders.size()));
+    return bad(fmt::format("this redundancy needs {} drives, but {} are given", plan->total(),
+                           tier.folders.size()));
   }
   return tier;
 }
@@ -453,12 +457,12 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     // the tiers are those that are asked for now.
     const auto begun = drives::read_file(file + ".begun");
     if (!begun && fs::exists(folder + "/metadata/CURRENT")) {
-      return folder_fault(file, 0, "this file of a store is missing beside its metadata",
-                          "put it back; docs/guide/store-operations.md says what it holds");
+      return folder_fault(file, 0, "the store's file is missing although its metadata exists",
+                          "restore it; docs/guide/store-operations.md says what it contains");
     }
     if (!begun && !is_free(folder)) {
       return folder_fault(folder, 0, "this folder holds something that is not a store",
-                          "name an empty folder, or one that is not there yet");
+                          "give an empty folder, or one that does not exist yet");
     }
     if (auto good = check_distinct(folder, tiers); !good) return std::unexpected(good.error());
     OpenedFolder before;

@@ -145,7 +145,7 @@ TEST_F(IdentityTest, the_metadata_of_another_store_are_refused) {
   fs::remove(folder + "/sealed");
   fs::remove_all(folder + "/metadata");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
-  EXPECT_THAT(refusal().what, HasSubstr("have no id")) << "empty ones";
+  EXPECT_THAT(refusal().what, HasSubstr("has no store id")) << "empty ones";
 }
 
 TEST_F(IdentityTest, old_metadata_are_refused_unless_the_loss_is_accepted) {
@@ -154,7 +154,7 @@ TEST_F(IdentityTest, old_metadata_are_refused_unless_the_loss_is_accepted) {
   fs::remove_all(folder + "/metadata");
   fs::copy(base + "/before", folder + "/metadata", fs::copy_options::recursive);
   const Diagnostic why = refusal();
-  EXPECT_THAT(why.what, HasSubstr("have lost their end"));
+  EXPECT_THAT(why.what, HasSubstr("newest part of the metadata is missing"));
   EXPECT_THAT(why.fix, HasSubstr("repair"));
   auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
   ASSERT_TRUE(opened) << to_text(opened.error());
@@ -173,9 +173,9 @@ TEST_F(IdentityTest, a_truncated_log_is_found_after_a_crash) {
     ASSERT_NE(log, "");
     fs::resize_file(log,
                     static_cast<std::uintmax_t>(part * static_cast<double>(fs::file_size(log))));
-    EXPECT_THAT(refusal().what, HasSubstr("have lost their end")) << part;
+    EXPECT_THAT(refusal().what, HasSubstr("newest part of the metadata is missing")) << part;
     fs::remove(log);
-    EXPECT_THAT(refusal().what, HasSubstr("have lost their end"));
+    EXPECT_THAT(refusal().what, HasSubstr("newest part of the metadata is missing"));
   }
 }
 
@@ -198,12 +198,12 @@ TEST_F(IdentityTest, a_list_of_tables_from_before_is_found_out_after_a_crash) {
   fs::remove_all(folder);
   fs::copy(base + "/whole", folder, fs::copy_options::recursive);
   flip(now, 20);
-  EXPECT_THAT(refusal().what, HasSubstr("has other bytes"));
+  EXPECT_THAT(refusal().what, HasSubstr("contents have changed"));
   fs::remove_all(folder);
   fs::copy(base + "/whole", folder, fs::copy_options::recursive);
   std::ofstream(list, std::ios::binary) << before;
   std::ofstream(folder + "/metadata/CURRENT", std::ios::binary) << current;
-  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT names"), HasSubstr("in use since")));
+  EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT names"), HasSubstr("already been in use")));
   auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
   ASSERT_TRUE(opened) << to_text(opened.error());
   EXPECT_TRUE(opened->behind) << "a repair that was told to may go on with it";
@@ -241,12 +241,12 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
     restored();
     if (fs::file_size(file) > 0) {
       fs::resize_file(file, fs::file_size(file) - 1);
-      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr(" bytes, and had ")));
+      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr(" bytes, but had ")));
       restored();
     }
     if (fs::file_size(file) > 0 && std::string(kind) != ".sst") {
       flip(file, 11);
-      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr("other bytes")));
+      EXPECT_THAT(refusal().what, AllOf(HasSubstr(name), HasSubstr("has changed since")));
       restored();
     }
   }
@@ -266,7 +266,7 @@ TEST_F(IdentityTest, a_user_without_the_right_is_told_so_and_not_that_files_are_
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
     const auto said = rows::missing_right(folder + "/metadata", false);
-    ::_exit(said && said->what.find("may not read") != std::string::npos ? 0 : 1);
+    ::_exit(said && said->what.find("no permission to read") != std::string::npos ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

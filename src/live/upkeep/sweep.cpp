@@ -130,8 +130,8 @@ store::Answer<std::vector<Found>> left_behind(store::Store& store, const std::st
       if (run <= *now) continue;  // another gateway began meanwhile
       return store::refused(
           "InternalError",
-          fmt::format("drive {} has the file {} of run {}, and the metadata know {} "
-                      "runs: nothing is swept",
+          fmt::format("drive {} holds file {} of run {}, but the metadata knows only {} runs; "
+                      "nothing is swept",
                       id, file, run, runs.last));
     }
     if (!runs.alive.contains(run)) found.push_back({std::move(*name), file});
@@ -231,19 +231,20 @@ store::Answer<void> set_loose_aside(store::Store& store, const Runs& runs,
     if (whole->contains(blob) && !store.setting().sweeps_whole) {
       ++swept.kept;
       say(
-          fmt::format("{} of drive {} is part of a whole object of run {} that no row names: it "
-                      "stays",
+          fmt::format("{} on drive {} is part of a complete object of run {} that no metadata row "
+                      "refers to; it is kept",
                       name, file.drive, store::run_of(blob)));
       continue;
     }
-    const std::string origin =
-        fmt::format("set aside at {} ms since 1970 by run {}: no row named these files",
-                    store.now_ms(), store.epoch());
+    const std::string origin = fmt::format(
+        "set aside at {} ms since 1970 by run {}: no metadata row referred to these "
+        "files",
+        store.now_ms(), store.epoch());
     const auto done = store.setting().drives.at(file.drive)->set_aside({name, *well}, origin);
     if (done) {
       ++swept.set_aside;
     } else {
-      say(name + " of drive " + file.drive + " cannot be set aside: " + done.error().what);
+      say(name + " on drive " + file.drive + " cannot be set aside: " + done.error().what);
     }
   }
   return {};

@@ -77,7 +77,7 @@ drives::Outcome<std::string> digest_of(store::ObjectReader& reader,
       const auto got = reader.read(begin + done, piece);
       if (!got) return std::unexpected(got.error());
       if (*got != piece.size())
-        return drives::fault(drives::PortFault::corrupt, "the copy is too short");
+        return drives::fault(drives::PortFault::corrupt, "the copy is shorter than its source");
       if (crc_wanted) {
         crc = drives::content_crc(piece, crc);
       } else {
@@ -239,7 +239,8 @@ store::Answer<void> TierPlaces::check_needs(const LifecycleAction& action) {
     const auto copies = copies_of({.view = {}, .versions = std::move(*versions)});
     const auto at = std::ranges::find(copies, need.place, &storage::CopyView::place);
     if (at == copies.end() || !at->complete || at->stamp != need.stamp) {
-      return store::refused(std::string(store::kRowChanged), "a copy that it needs is not there");
+      return store::refused(std::string(store::kRowChanged),
+                            "a copy that this step relies on is missing");
     }
   }
   return {};
@@ -401,7 +402,9 @@ store::Answer<void> TierPlaces::drop_copy(const Member& member, const std::strin
 }
 
 Result<LifecycleOutcome> TierPlaces::act(const LifecycleAction& action) {
-  if (!items_.contains(action.item)) return stays({"NoSuchKey", "it was not seen", {}});
+  if (!items_.contains(action.item)) {
+    return stays({"NoSuchKey", "the last listing of the tiers does not contain it", {}});
+  }
   if (auto there = check_needs(action); !there) return stays(there.error());
   auto done = action.kind == LifecycleActionKind::verify ? verify(action)
               : action.kind == LifecycleActionKind::copy ? copy(action)

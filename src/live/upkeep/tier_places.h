@@ -36,7 +36,7 @@ inline constexpr std::string_view kPartsTag = "orrery-parts";  // number of obje
 inline constexpr std::string_view kRoleTag = "orrery-role";    // "checkpoint", "milestone", ...
 
 // The refusal of an action whose object was put or removed since the look; it is no failure.
-inline constexpr std::string_view kChangedMeanwhile = "it was changed meanwhile";
+inline constexpr std::string_view kChangedMeanwhile = "it was changed in the meantime";
 
 struct MoveSetting {
   rows::TimeMs day_ms = store::kDayMs;
