@@ -45,7 +45,7 @@ Fault fault_of(const s3::Error& error) {
   return {PortFault::busy, what};
 }
 
-// Clients of one store, each used by one call at a time.
+// The clients of one store; each is used by one call at a time.
 class S3Calls {
  public:
   S3Calls(s3::Config config, net::ClientOptions options, std::string prefix, std::string mark)
@@ -58,7 +58,7 @@ class S3Calls {
   const std::string& prefix() const { return prefix_; }
   void trust_mark() { checked_ = true; }
 
-  // Runs `call` with a client of its own, once the mark is known to be ours.
+  // Runs `call` with a client that no other call uses, once the marker is known to be ours.
   template <class Call>
   auto ask(Call call) -> Outcome<typename std::invoke_result_t<Call, s3::Client&>::value_type> {
     auto client = take();
@@ -133,7 +133,7 @@ Fault spool_fault(const std::string& folder) {
           "cannot create a spool file in " + folder + ": " + std::strerror(errno)};
 }
 
-// A file that is being written: here, until it is synced there.
+// A file that is being written: on this machine until sync() sends it.
 class SpooledFile final : public DriveFile {
  public:
   SpooledFile(S3Calls& calls, std::string name, int file, std::string folder)
@@ -236,7 +236,7 @@ class S3Drive final : public Drive {
     if (!found) return std::unexpected(found.error());
     return std::move(found->bytes);
   }
-  // A request for each note is too dear: only what must be durable is sent.
+  // A request per note would cost too much, so only durable notes are sent.
   Outcome<void> set_note(std::string_view text, bool durable) override {
     if (!durable) return {};
     return put(kNoteName, std::string(text));
@@ -263,7 +263,7 @@ class S3Drive final : public Drive {
     return files;
   }
 
-  // What another store has left it does not say.
+  // S3 does not report the free space of a store.
   Outcome<DriveSpace> space() override { return DriveSpace{}; }
 
  private:
@@ -303,7 +303,7 @@ class S3Drive final : public Drive {
   std::string spool_;
 };
 
-// True where the mark is ours, false where there is none; the fault says why it is not known.
+// Returns true if the marker is ours and false if there is none; a fault says why it is unknown.
 s3::Outcome<bool> look_at_mark(s3::Client& client, const std::string& key, const std::string& mark,
                                bool make) {
   auto found = client.get(key);

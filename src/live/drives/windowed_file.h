@@ -1,5 +1,5 @@
-// A file on another machine, read through a window that grows while reads are sequential: block by
-// block would cost one round trip per block.
+// A file on another machine, read through a window that grows while reads are sequential; reading
+// block by block would cost one round trip per block.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class WindowedFile final : public DriveFile {
   // Returns up to `count` bytes from `from` on; none at the end of the file.
   using Fetch = std::function<Outcome<std::string>(std::uint64_t from, std::size_t count)>;
 
-  // `front` holds the first bytes, if they are known already.
+  // `front` holds the first bytes, if they are already known.
   explicit WindowedFile(Fetch fetch, std::string front = {})
       : fetch_(std::move(fetch)), window_(std::move(front)) {}
 

@@ -37,7 +37,7 @@ std::size_t put_header(http::request_parser<http::empty_body>& parser,
   if (error) return taken;
   const HeaderOnly& header = parser.get();
   const auto hosts = header.count(http::field::host);
-  // The parser joins folded lines, so they are looked for in what it took.
+  // The parser joins folded lines, so they are searched for in the raw bytes that it consumed.
   if (has_folded_line({static_cast<const char*>(text.data()), taken})) {
     unclear = "a header line is folded";
   } else if (hosts > 1) {

@@ -7,10 +7,10 @@
 namespace orrery::rows {
 namespace {
 
-constexpr std::chrono::seconds kWaitMax{5};  // for a connection that others have
+constexpr std::chrono::seconds kWaitMax{5};  // for a connection in use by other calls
 
-// What every connection is told: a commit is durable whatever the server's habit, and no statement
-// waits for ever.
+// Settings of every connection: a commit is durable whatever the server's default is, and no
+// statement waits for ever.
 constexpr const char* kManners =
     "SET synchronous_commit = on; SET statement_timeout = '20s'; SET client_min_messages = error";
 
@@ -30,7 +30,7 @@ drives::Fault fault_of(PGconn* connection, const PGresult* reply) {
 }  // namespace
 
 drives::Outcome<Connection> connect(const std::string& where) {
-  // What the place says itself comes later, and counts.
+  // Settings in `where` come later in the list and therefore take precedence.
   const char* names[] = {"connect_timeout",
                          "keepalives_idle",
                          "keepalives_count",

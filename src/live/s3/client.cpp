@@ -16,11 +16,11 @@
 namespace orrery::s3 {
 namespace {
 
-// What a held object may have; S3's largest object in one PUT is 5 GiB.
+// Largest object held in memory; S3 itself allows 5 GiB in one PUT.
 constexpr std::size_t kHeldBytesMax = std::size_t{6} << 30;
-// A writer's word is not yet proven, so no more is reserved before it comes.
+// Upper limit of memory reserved in advance: the announced size may be wrong.
 constexpr std::size_t kReserveMax = std::size_t{256} << 20;
-// Answers that are held are documents and errors.
+// Answers that are held in memory are documents and errors.
 constexpr std::size_t kDocumentBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
@@ -47,7 +47,7 @@ std::string check_stored(const net::Reply& reply, const Body& body) {
   return "the ETag that the store returned is not the MD5 of the bytes that were sent";
 }
 
-// Some stores answer 200 and put the failure into the body.
+// Some stores answer 200 and report the failure in the body.
 std::string check_document(const net::Reply& reply, std::string_view name) {
   const auto root = read_xml(reply.body);
   if (root && root->name == name) return "";
@@ -55,7 +55,7 @@ std::string check_document(const net::Reply& reply, std::string_view name) {
   return "the answer has status 200 but reports an error: " + std::string(root->text_of("Code"));
 }
 
-// Returns the document, which check_document() has accepted.
+// Returns the document. check_document() must have accepted it.
 XmlElement document_of(const net::Reply& reply) {
   return read_xml(reply.body).value_or(XmlElement{});
 }
@@ -282,7 +282,8 @@ Outcome<std::string> Client::put_new(const std::string& key, const Body& body) {
                  .check = [&body](const net::Reply& r) { return check_stored(r, body); }});
     if (reply) return unquoted(reply->header("etag"));
     Error error = reply.error();
-    // After an answer that was lost, "already there" may be our own earlier attempt.
+    // If an earlier answer was lost, "the object already exists" may be the result of our own
+    // earlier attempt.
     const bool look = fate_is_open(error) || (attempt > 1 && error.fault == Fault::precondition);
     if (!look) return std::unexpected(error);
     const auto ours = is_ours(key, {body.bytes, body.crc32c});
@@ -429,7 +430,8 @@ Outcome<bool> Client::complete_upload(const std::string& key, const std::string&
                                 }});
     if (reply) return true;
     Error error = reply.error();
-    // Gone after an answer that was lost: the earlier attempt may have completed it.
+    // If an earlier answer was lost and the upload is now gone, the earlier attempt may have
+    // completed it.
     const bool gone = attempt > 1 && error.fault == Fault::absent;
     if (!fate_is_open(error) && !gone) return std::unexpected(error);
     const auto ours = is_ours(key, whole);

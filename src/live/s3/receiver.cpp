@@ -48,7 +48,7 @@ bool Receiver::take(const net::Reply& head, std::string_view piece) {
   received_ += piece.size();
   if (md5_) md5_->add(piece);
   if (!range_ && !md5_) crc_ = crc32c(piece, crc_);
-  if (wrong_range_) return true;  // check() reports it as a failed attempt
+  if (wrong_range_) return true;  // check() then reports a failed attempt
   if (range_)
     piece = piece.substr(0, std::min<std::uint64_t>(range_->count - handed_on_, piece.size()));
   handed_on_ += piece.size();
@@ -61,7 +61,7 @@ std::string Receiver::check(const net::Reply& reply) {
   return range_ ? check_range(reply) : check_whole(reply);
 }
 
-// A store may send more than was asked for if it says so (RFC 9110, 15.3.7); s3rver answers
+// A store may send more than the requested range if it says so (RFC 9110, 15.3.7); s3rver answers
 // `bytes=0-0` with the whole object.
 std::string Receiver::check_range(const net::Reply& reply) const {
   const std::string said = fmt::format("bytes {}-{}/", range_->from, range_->from + received_ - 1);

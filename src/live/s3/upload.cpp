@@ -1,4 +1,5 @@
-// A large object in parts, and the words of an S3 address, an error and the environment.
+// Uploads of large objects in parts, and the texts for S3 addresses, errors and environment
+// variables.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace orrery::s3 {
 namespace {
 
-// S3's own: at most 10,000 parts.
+// S3 allows at most 10,000 parts.
 constexpr std::size_t kPartsMax = 10'000;
 
 Error stopped(const std::string& key) {
@@ -82,7 +83,8 @@ Outcome<bool> Client::put_parts(const std::string& key, std::uint64_t bytes,
   const auto upload = create_upload(key, whole);
   if (!upload) return std::unexpected(upload.error());
   std::vector<Part> parts;
-  // Parts left behind cost money until somebody finds them, so every way out but one aborts.
+  // Leftover parts cost money until someone finds them, so every exit but success aborts the
+  // upload.
   const auto give_up = [&](Error error) -> Outcome<bool> {
     if (const auto aborted = abort_upload(key, *upload); !aborted) {
       error.detail +=
@@ -163,7 +165,7 @@ Result<Credentials> credentials_of(const std::function<const char*(const char*)>
   };
   Credentials c{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"),
                 value("AWS_SESSION_TOKEN")};
-  // They become header lines: a line break in one would begin another.
+  // The keys become header lines, and a line break in one would start another header.
   const auto graphic = [](const std::string& text) {
     return std::ranges::all_of(text, [](char ch) { return ch > ' ' && ch < '\x7f'; });
   };
