@@ -38,7 +38,8 @@ Diagnostic behind(const Identity& of, const MetadataFacts& facts, const Witness&
               "lost, and with --apply continues without it"};
 }
 
-// The files are from before, though the newest log counts all commits: rows between are missing.
+// The files are older copies although the newest log counts all commits, so rows in between are
+// missing.
 Diagnostic from_before(const Identity& of, const std::string& what) {
   return {.code = "store.metadata",
           .place = {of.place},
@@ -47,7 +48,7 @@ Diagnostic from_before(const Identity& of, const std::string& what) {
           .fix = behind(of, {}, {}).fix};
 }
 
-// The last run whose blobs are on a drive; 0: there are none.
+// Returns the last run whose blobs are on a drive; 0 if there are none.
 std::uint64_t last_run_on(drives::Drive& drive) {
   std::uint64_t last = 0;
   const auto names = drive.list();
@@ -58,7 +59,7 @@ std::uint64_t last_run_on(drives::Drive& drive) {
   return last;
 }
 
-// Of a store from before ids: what its drives hold is all that can be compared.
+// A store made before stores had ids can be recognised only by what its drives hold.
 Result<void> check_old(const Identity& of, const MetadataFacts& facts, const DriveSet& drives) {
   for (const auto& [name, drive] : drives) {
     const std::uint64_t run = drive ? last_run_on(*drive) : 0;

@@ -15,7 +15,7 @@ std::string in_words(std::string_view key) {
   return text;
 }
 
-// What ails a blob.
+// What is wrong with a blob.
 enum class Ailment { damaged, away, lost };
 
 class Checker {
@@ -59,7 +59,7 @@ class Checker {
     say("the metadata is damaged: " + what);
   }
 
-  // False if the rows end at a place that cannot be read, or it was stopped.
+  // Returns false if the rows cannot be read to the end, or if the check was stopped.
   template <class Take>
   store::Answer<bool> walk(char kind, Take take_row) {
     const std::string base(1, kind);
@@ -79,7 +79,7 @@ class Checker {
     return false;
   }
 
-  // `p` comes before `s`: all that names a blob is known before the blobs are looked at.
+  // `p` comes before `s`: all rows that use blobs have been read before the blobs are checked.
   void take(char kind, std::string_view key, std::string_view value) {
     if (kind == 'b') {
       const auto bucket = rows::decode_bucket(value);
@@ -179,7 +179,7 @@ class Checker {
     return check;
   }
 
-  // Without all rows of blobs nothing can be said of files that no row names.
+  // Files without a row can be reported only if all rows of blobs were read.
   store::Answer<void> look_at_drives() {
     for (const auto& [id, drive] : store_.setting().drives) {
       if (!drive) continue;
@@ -203,7 +203,8 @@ class Checker {
     return {};
   }
 
-  // The objects whose blobs ail, in a second walk: few do.
+  // A second walk names the objects whose blobs have faults. It is needed only if there are such
+  // blobs.
   store::Answer<void> name_objects() {
     if (ailing_.empty()) return {};
     for (const char kind : {'o', 'v', 'p'}) {
@@ -238,11 +239,11 @@ class Checker {
   std::function<bool()> stop_;
   StoreCheck check_;
   std::set<std::string> buckets_;
-  std::set<std::string> named_;  // blobs that something names and that have not come yet
+  std::set<std::string> named_;  // blobs that some row uses and whose own row has not been read yet
   std::set<std::pair<std::string, std::string>> files_;
   std::map<std::string, Ailment> ailing_;
   std::uint64_t garbage_ = 0;
-  bool names_known_ = true;  // all rows that name blobs were read
+  bool names_known_ = true;  // all rows that use blobs were read
   bool files_known_ = true;  // all rows of blobs and of garbage were read
 };
 

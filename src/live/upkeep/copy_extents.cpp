@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kCopyPieceBytes = std::size_t{1} << 20;
 
-// One blob; nullopt where `stop` ended it or bytes were missing.
+// Copies one blob. Returns nullopt if `stop` ended the copy or bytes were missing.
 drives::Outcome<rows::Blob> copy_blob(store::ObjectReader& from, std::uint64_t begin,
                                       std::uint64_t bytes, store::BlobWriter& to,
                                       const std::function<bool()>& stop) {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kRulesMax = 1000;
 constexpr std::size_t kIdBytesMax = 255;
-constexpr std::int64_t kDaysMax = 0x7fffffff;  // S3's documents have 32 bits
+constexpr std::int64_t kDaysMax = 0x7fffffff;  // the largest number that S3 documents allow (32
+                                               // bits)
 
 store::Answer<std::optional<std::int64_t>> days_of(const s3::XmlElement& from,
                                                    std::string_view name) {
@@ -36,7 +37,7 @@ store::Answer<std::optional<rows::TimeMs>> date_of(const s3::XmlElement& from) {
   return *date;
 }
 
-// What is not understood would leave the rule with more objects than it was meant for.
+// Ignoring an unknown element would apply the rule to more objects than its author meant.
 store::Answer<void> read_filter(const s3::XmlElement& from, LifecycleRule& rule) {
   for (const s3::XmlElement& part : from.children) {
     if (part.name == "And") {
@@ -194,7 +195,7 @@ bool applies(const LifecycleRule& rule, std::string_view key, const rows::Versio
 }
 
 rows::TimeMs end_of(rows::TimeMs from, std::int64_t days, rows::TimeMs day_ms) {
-  // Later than every clock, rather than before this moment.
+  // On overflow: a time later than any clock shows, not one in the past.
   constexpr rows::TimeMs kNever = std::numeric_limits<rows::TimeMs>::max() / 2;
   const rows::TimeMs most = kNever - std::max<rows::TimeMs>(from, 0);
   const rows::TimeMs end =
@@ -214,7 +215,7 @@ Ending ending_of(const std::vector<LifecycleRule>& rules, std::string_view key,
       continue;
     }
     if (place.version.marker) {
-      // A marker with nothing below it is what expiry leaves behind.
+      // A delete marker without versions below it is left over from expiry.
       const bool aged =
           rule.expire_lone_markers || due(place.version.modified_ms, rule.expire_days, now, day_ms);
       if (place.alone && aged) return Ending::removed;
@@ -238,7 +239,7 @@ std::optional<std::string> class_wanted(const std::vector<LifecycleRule>& rules,
       const rows::TimeMs from = place.newest ? place.version.modified_ms : place.since_ms;
       const bool is_due = to.at ? now >= *to.at : due(from, to.days, now, day_ms);
       const int there = store::tier_rank(*store::tier_of_class(to.storage_class));
-      if (!is_due || there <= rank) continue;  // of several, the slowest
+      if (!is_due || there <= rank) continue;  // if several rules apply, the slowest class wins
       wanted = to.storage_class;
       rank = there;
     }

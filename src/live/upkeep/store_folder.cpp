@@ -47,7 +47,7 @@ std::string drive_id(const std::string& tier, std::size_t number) {
   return fmt::format("{}-{}", tier, number);
 }
 
-// A line of the store's file, once the first has said that it is one.
+// Reads a line of the store's file after the first line, which gives the format.
 Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
                        std::string_view line) {
   const auto words = split_at_blanks(line);
@@ -105,13 +105,13 @@ Result<void> read_store_file(OpenedFolder& to, const std::string& file, std::str
   return {};
 }
 
-// False where the folder holds something that is not a store.
+// Returns false if the folder holds something that is not a store.
 bool is_free(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return true;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().filename() != "store.begun.new" && at->path().filename() != "spool")
-      return false;  // of a first run that died
+      return false;  // left by a first run that died
   }
   return !error;
 }
@@ -151,8 +151,8 @@ std::unexpected<Diagnostics> in_use(const std::string& folder) {
                .fix = "stop that program, or give another folder"});
 }
 
-// A copy of a store's folder names the same drives: two that write to them would remove each
-// other's files. Gateways of one database share them.
+// A copy of a store's folder names the same drives, and two stores that write to them would remove
+// each other's files. Gateways that share a database also share the drives.
 Result<void> lock_drive(OpenedFolder& to, const std::string& path) {
   const std::string place = fs::path(path).is_absolute() ? path : to.folder + '/' + path;
   FolderLock lock;
@@ -166,7 +166,8 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
   int found = 0;
   for (const auto& [id, path] : to.folders) {
     auto drive = open_drive(path, to.folder, {to.id, id}, access, marking, looks);
-    // Keys that are missing or a place that is another's are no drive that comes back.
+    // Missing keys, or a place that belongs to another store, will not go away like a drive that is
+    // only unreachable.
     if (!drive && (marking == drives::Marking::make || is_elsewhere(path)))
       return std::unexpected(drive.error());
     if (!drive) {
@@ -185,7 +186,7 @@ Result<void> open_drives(OpenedFolder& to, const drives::S3Access& access, drive
   return {};
 }
 
-// Drives that are not there are made anew, once all that is there was found right.
+// Creates the missing drives again, after everything that is there has been checked.
 Result<void> replace_drives_of(OpenedFolder& to, const drives::S3Access& access) {
   std::erase_if(to.notes, [](const Diagnostic& note) { return note.code == "store.drive"; });
   for (auto& [id, drive] : to.drives) {
@@ -219,7 +220,8 @@ std::unexpected<Diagnostics> no_space(const OpenedFolder& of) {
                .fix = "free a few megabytes on this disk"});
 }
 
-// The id, in metadata that have none: new ones, or those of a store from before ids.
+// Writes the id into metadata that has none: new metadata, or that of a store made before stores
+// had ids.
 Result<void> write_id(rows::Metadata& metadata, const OpenedFolder& of) {
   const std::string key = rows::row::fact("store");
   const auto done = metadata.commit({.expects = {{key, std::nullopt}}, .changes = {{key, of.id}}});
@@ -244,7 +246,7 @@ Result<void> make_metadata(OpenedFolder& to, const FolderWish& wish) {
   return {};
 }
 
-// Files that are not as they were may be those of another store: then that is the reason.
+// Files that have changed may belong to another store. If so, that is the reason to report.
 Diagnostics reason_of(const OpenedFolder& of, const FolderWish& wish,
                       const store::Identity& identity, const Diagnostics& said) {
   const auto metadata = open_metadata(of, wish, rows::RocksOpening::look);
@@ -255,7 +257,7 @@ Diagnostics reason_of(const OpenedFolder& of, const FolderWish& wish,
   return known ? said : known.error();
 }
 
-// First all that can be found out by reading, then the drives are told, then it is opened.
+// First come all checks that only read; then the drives are notified; then the metadata is opened.
 Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
                           const std::function<Result<void>()>& checked) {
   const bool is_rocks = to.database.empty();
@@ -288,7 +290,7 @@ Result<void> use_metadata(OpenedFolder& to, const FolderWish& wish,
   if (auto good = checked(); !good) return good;
   const store::Witness begun{
       .store = to.id, .run = to.run_after, .commits = known->facts.commits, .stopped = false};
-  // A drive that cannot be told keeps the list from being believed, for it is removed.
+  // If a drive cannot be notified, removing the list still prevents a later run from trusting it.
   (void)store::Witnesses(to.drive_set(), begun, false).set_running();
   std::error_code error;
   fs::remove(store::sealed_file(to.folder), error);
@@ -311,7 +313,7 @@ Result<void> check_wish(const OpenedFolder& of, const std::string& folder, const
                       "omit --metadata; the metadata of a store cannot be moved by this option");
 }
 
-// Before anything is written that an earlier program would not understand.
+// Called before anything is written that an earlier version of the program would not understand.
 Result<void> upgrade(const std::string& file, const std::string& text) {
   const std::string first = fmt::format("orrery-store {}\n", kStoreFormat);
   if (text.starts_with(first)) return {};
@@ -320,7 +322,7 @@ Result<void> upgrade(const std::string& file, const std::string& text) {
                       std::string("the store cannot be upgraded: ") + std::strerror(errno));
 }
 
-// The store's file comes last: a store that has it has its drives and its metadata.
+// The store's file is written last: a store that has it also has its drives and its metadata.
 Result<OpenedFolder> made_folder(OpenedFolder opened, const std::string& text,
                                  const drives::S3Access& access, const FolderWish& wish) {
   const std::string file = opened.folder + "/store";
@@ -345,7 +347,7 @@ std::unexpected<Diagnostics> tier_fault(const std::string& text, const std::stri
                .fix = "write it as hot=4+2:/mnt/a,/mnt/b,... or warm=2x:/mnt/a,/mnt/b"});
 }
 
-// Whether a drive of this tier may lie there.
+// Checks whether a drive of this tier may be at this place.
 Result<void> check_place(const std::string& tier, const std::string& path) {
   if (drives::is_pool_place(path)) {
     if (auto place = drives::pool_place_of(path); !place) return std::unexpected(place.error());
@@ -362,7 +364,7 @@ Result<void> check_place(const std::string& tier, const std::string& path) {
   return {};
 }
 
-// A folder can be one drive only, however it is written.
+// A folder can be only one drive, however its path is written.
 Result<void> check_distinct(const std::string& folder, const std::vector<TierPlan>& tiers) {
   std::vector<fs::path> seen;
   for (const TierPlan& tier : tiers) {
@@ -403,7 +405,7 @@ store::DriveSet OpenedFolder::drive_set() const {
 }
 
 std::vector<TierPlan> usual_tiers() {
-  // The first takes what names no storage class.
+  // The first tier takes objects without a storage class.
   return {{"hot"}, {"gpu-direct"}, {"warm"}, {"cold"}};
 }
 
@@ -453,8 +455,8 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   const bool make = !text;
   if (make && wish.looks) return folder_fault(folder, 0, "there is no store here");
   if (make) {
-    // A first run that died or was refused: its drives may be marked with its id, so that is kept;
-    // the tiers are those that are asked for now.
+    // The first run may have died or been refused. Its drives may carry its id, so the id is kept;
+    // the tiers are those requested now.
     const auto begun = drives::read_file(file + ".begun");
     if (!begun && fs::exists(folder + "/metadata/CURRENT")) {
       return folder_fault(file, 0, "the store's file is missing although its metadata exists",
@@ -501,7 +503,7 @@ void seal_store_folder(OpenedFolder& opened) {
   store::Witness last = opened.witnesses->now();
   last.commits = commits;
   last.stopped = true;
-  // The list is there before the drives speak of it.
+  // The list is written before the drives refer to it.
   const std::string text = store::seal_text(
       {.witness = last, .files = store::files_to_seal(opened.folder + "/metadata", opened.sealed)});
   if (drives::write_durably(store::sealed_file(opened.folder), text))
