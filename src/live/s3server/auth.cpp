@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 constexpr std::string_view kUnsigned = "UNSIGNED-PAYLOAD";
-constexpr std::string_view kOwn = "x-amz-";     // headers that S3 gives a meaning
-constexpr TimeMs kSkewMs = 900'000;             // a quarter of an hour
+constexpr std::string_view kOwn = "x-amz-";     // prefix of headers that have a meaning in S3
+constexpr TimeMs kSkewMs = 900'000;             // 15 minutes
 constexpr std::int64_t kExpiresMaxS = 604'800;  // a week
 
 struct Claim {
@@ -26,8 +26,8 @@ struct Claim {
   std::vector<std::string> headers;
   std::string signature;
   std::string time;
-  std::string payload;            // what the body must be
-  bool payload_is_signed = true;  // the signature may be of it
+  std::string payload;            // value that describes the body: a digest, or a mode
+  bool payload_is_signed = true;  // the signature may cover the body's digest
   bool in_query = false;
 
   std::string scope() const { return day + '/' + region + '/' + service + "/aws4_request"; }
@@ -76,9 +76,9 @@ Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
   return claim;
 }
 
-// A signed URL is made before its body is known, so most sign that it is not. Who sends a digest
-// with it, in the header or as a parameter, is held to it; where that is signed, it may be what the
-// signature is of.
+// A signed URL is made before its body is known, so most of them sign UNSIGNED-PAYLOAD. A client
+// that also sends a digest, in a header or as a parameter, must send a matching body; if the digest
+// itself is signed, the signature may cover it.
 void read_url_payload(const net::Request& raw, const S3Request& request, Claim& claim) {
   constexpr std::string_view kParameter = "X-Amz-Content-Sha256";
   claim.payload = raw.header("x-amz-content-sha256");
@@ -115,7 +115,7 @@ Answer<Claim> claim_of_query(const net::Request& raw, const S3Request& request, 
   return claim;
 }
 
-// No difference in time tells how far a guess was right.
+// Compares in constant time, so that the time does not reveal how much of a guess was right.
 bool same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -137,7 +137,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
                            .service = claim.service};
   std::erase_if(input.query, [](const auto& q) { return q.first == "X-Amz-Signature"; });
   for (const std::string& name : claim.headers) {
-    // Several headers of one name are one, their values joined.
+    // Several headers with the same name count as one, with their values joined.
     std::string value;
     bool found = false;
     for (const auto& [sent, text] : raw.headers) {
@@ -150,7 +150,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
   if (!names(claim, "host")) {
     return refused("AccessDenied", "The Host header must be signed.");
   }
-  // What changes a request's meaning must be signed, or another could add it.
+  // Headers that change a request's meaning must be signed; otherwise a third party could add them.
   for (const auto& [sent, text] : raw.headers) {
     if (!net::is_same_name(std::string_view(sent).substr(0, kOwn.size()), kOwn)) continue;
     const std::string name = lowered(sent);
@@ -161,7 +161,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
   return input;
 }
 
-// The scope is of this region and of this service: a signature for another is not for us.
+// The scope must name this region and this service: a signature for another one is not valid here.
 Answer<void> check_scope(const Claim& claim, std::string_view region) {
   const auto wrong = [&](const std::string& what) {
     Refused refusal{
@@ -180,8 +180,8 @@ Answer<void> check_scope(const Claim& claim, std::string_view region) {
   return {};
 }
 
-// What x-amz-content-sha256 may say (API reference, "Common request headers"); what is only signed
-// chunk by chunk needs a signature to begin with.
+// Checks that x-amz-content-sha256 has an allowed value (API reference, "Common request headers").
+// Modes in which only the chunks are signed need a signed request.
 Answer<void> check_payload_word(std::string_view word, bool is_signed) {
   constexpr std::string_view kSignedChunks = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
   const auto is_hex = [](char c) {

@@ -1,4 +1,4 @@
-// The operations on buckets, but for listing and lifecycle.
+// The operations on buckets, except listing and lifecycle.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Answer<std::string> wanted_acl(const Call& call) {
   return acl;
 }
 
-// There is one place; clients know it by the region's name or as "default".
+// There is only one location; clients know it by the region's name or as "default".
 Answer<std::string> wanted_location(const Call& call) {
   if (call.body.empty()) return "";
   const auto document = document_of(call, "CreateBucketConfiguration");
@@ -92,7 +92,8 @@ Answered make_bucket(Call& call) {
                 .locks = locks};
   if (!location->empty()) bucket.documents.emplace_back("location", *location);
   auto made = call.store.make_bucket(bucket);
-  // Made again by its owner it is as before: that is what us-east-1 answers.
+  // If its owner creates a bucket again, nothing changes and the answer is a success, as in
+  // us-east-1.
   if (!made && made.error().code != "BucketAlreadyOwnedByYou") return std::unexpected(made.error());
   return net::Response{.content_type = "", .headers = {{"Location", '/' + bucket.name}}};
 }
@@ -116,7 +117,7 @@ Answered remove_bucket(Call& call) {
 Answered get_location(Call& call) {
   const auto bucket = allowed_bucket(call, Need::own);
   if (!bucket) return std::unexpected(bucket.error());
-  // us-east-1 is written as nothing, for reasons older than regions.
+  // For historical reasons us-east-1 is written as an empty location.
   std::string location(net::header_of(bucket->documents, "location"));
   if (location.empty()) location = call.setting.region;
   return xml_response({"LocationConstraint", location == "us-east-1" ? "" : location, {}});

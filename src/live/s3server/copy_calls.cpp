@@ -1,4 +1,4 @@
-// Copies: of an object, or of a stretch of one into a part.
+// Copies of an object, or of a range of one into a part.
 #include <algorithm>
 
 #include "core/base/digest.h"
@@ -37,7 +37,7 @@ net::Response copied(std::string_view root, const std::string& etag, TimeMs modi
   return xml_response(result);
 }
 
-// Who copies tags must be allowed to read them there and to write them here.
+// Copying tags needs the right to read them at the source and to write them at the target.
 Answer<void> check_tag_rights(const Call& call, const Bucket& bucket, const CopySource& source) {
   const auto holder = call.store.bucket(source.bucket);
   if (!holder) return std::unexpected(holder.error());
@@ -47,7 +47,7 @@ Answer<void> check_tag_rights(const Call& call, const Bucket& bucket, const Copy
   return check_right(call, bucket, "s3:PutObjectTagging", call.s3.key, Need::own);
 }
 
-// What the copy keeps of its source, unless the request replaces it.
+// Returns the new version: it takes over what the source has, unless the request replaces it.
 Answer<Version> copy_draft(Call& call, const Bucket& bucket, const CopySource& from,
                            const Version& source) {
   auto draft = draft_of(call, bucket);
@@ -74,7 +74,7 @@ struct PartRange {
   std::uint64_t bytes = 0;
 };
 
-// "bytes=0-99", both ends given and inside the source.
+// Parses "bytes=0-99". Both ends must be given and inside the source.
 Answer<PartRange> part_range_of(std::string_view text, std::uint64_t size) {
   if (text.empty()) return PartRange{0, size};
   if (!text.starts_with("bytes=")) return refused("InvalidArgument", "The range is malformed.");
@@ -131,7 +131,7 @@ Answer<OpenedObject> open_source(Call& call, const CopySource& source) {
 Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t begin,
                                std::uint64_t bytes, std::string_view storage_class,
                                std::optional<SumKind> sum) {
-  // A copy has an MD5 where its source has one, or where it is small.
+  // A copy gets an MD5 if its source has one, or if it is small.
   const bool quick =
       bytes >= call.setting.quick_etag_bytes && from.version.etag.find('-') != std::string::npos;
   s3::Hash md5(s3::HashKind::md5);

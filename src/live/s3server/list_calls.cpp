@@ -1,4 +1,4 @@
-// Listings of objects, versions and uploads, and the removal of many objects at once.
+// Listings of objects, versions and uploads, and deletion of many objects in one request.
 #include <algorithm>
 
 #include "core/base/digest.h"
@@ -83,7 +83,7 @@ Answer<std::string> key_of_token(std::string_view token) {
   return bytes;
 }
 
-// Where the second version of the listing begins.
+// Returns the key after which a version 2 listing begins.
 Answer<std::string> start_v2(const Call& call) {
   const std::string_view token = call.s3.parameter("continuation-token");
   if (!token.empty()) return key_of_token(token);
@@ -133,7 +133,7 @@ Answered list_objects(Call& call) {
   if (!page) return std::unexpected(page.error());
   s3::XmlElement root{"ListBucketResult"};
   add_text(root, "Name", call.s3.bucket);
-  // Clients decode the prefix in the second version of the listing only.
+  // Clients decode the prefix only in version 2 of the listing.
   add_text(root, "Prefix", second ? (*encoded)(request.prefix) : request.prefix);
   add_text(root, "MaxKeys", std::to_string(*most));
   if (!request.delimiter.empty()) add_text(root, "Delimiter", (*encoded)(request.delimiter));
@@ -307,7 +307,7 @@ Answered remove_objects(Call& call) {
   for (const s3::XmlElement& object : document->children) {
     if (object.name == "Object") remove_one(call, *bucket, object, quiet, root);
   }
-  // One sync for all of them, before any is acknowledged.
+  // One sync for all of them, before any removal is acknowledged.
   if (auto kept = call.store.metadata().flush(); !kept) return refused(kept.error());
   return xml_response(root);
 }

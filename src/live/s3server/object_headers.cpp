@@ -1,4 +1,4 @@
-// An object's headers both ways: what an upload says of it, and what GET and HEAD show.
+// An object's headers in both directions: those of an upload, and those of GET and HEAD.
 #include <algorithm>
 #include <array>
 
@@ -13,10 +13,10 @@ constexpr std::array<std::string_view, 6> kKept = {"Cache-Control",    "Content-
                                                    "Content-Encoding", "Content-Language",
                                                    "Content-Type",     "Expires"};
 constexpr std::string_view kMeta = "x-amz-meta-";
-constexpr std::size_t kMetaBytesMax = 2048;  // S3's limit on names and values together
+constexpr std::size_t kMetaBytesMax = 2048;  // S3's limit for names and values together
 constexpr std::size_t kHeaderTagsMax = 10;
 
-// The encoding of the transfer is not the object's.
+// The encoding of the transfer does not belong to the object, so it is removed.
 std::string without_chunks(std::string_view encodings) {
   std::string out;
   for (const std::string_view one : split(encodings, ',')) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kTrailerBytesMax = 16384;
-// Below these a second thread costs more than it brings.
+// Below these sizes a second thread costs more than it gains.
 constexpr std::uint64_t kLaneBodyBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kLanePieceBytes = std::size_t{32} << 10;
 
@@ -20,7 +20,8 @@ bool is_hex_digest(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
 
-// The one checksum that the headers name: with its value, or as what the trailer will hold.
+// Reads the one checksum that the headers name: with its value, or as the one that the trailer will
+// hold.
 Answer<void> read_sum(const net::Request& raw, PayloadPlan& plan) {
   const auto name_sum = [&](std::string_view name) -> Answer<void> {
     const auto kind = sum_kind_of(name);
@@ -96,7 +97,7 @@ PayloadReader::PayloadReader(PayloadPlan plan)
   if (sha_ || sum_) lane_ = std::make_unique<HashLane>();
 }
 
-// All but MD5.
+// Adds the bytes to all digests except MD5.
 void PayloadReader::digest(std::string_view bytes) {
   if (sha_) sha_->add(bytes);
   if (sum_) sum_->add(bytes);
@@ -249,7 +250,7 @@ Answer<Checksum> PayloadReader::checked_sum() {
 
 Answer<PayloadEnd> PayloadReader::finish() {
   if (chunked_ && last_chunk_ && stage_ == Stage::trailer) {
-    // Some clients leave out the empty line behind an empty trailer.
+    // Some clients omit the empty line after an empty trailer.
     if (auto good = end_trailer(); !good) return std::unexpected(good.error());
   }
   if (chunked_ && stage_ != Stage::done) return refused("IncompleteBody");

@@ -13,8 +13,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kPolicyBytesMax = 20 << 10;  // S3's limit
-constexpr int kDepthMax = 16;                      // the parser recurses
-constexpr std::size_t kPoliciesKept = 1000;        // of 20 KiB at most; then all are forgotten
+constexpr int kDepthMax = 16;                      // the parser is recursive
+constexpr std::size_t kPoliciesKept = 1000;        // policies of at most 20 KiB each; above this
+                                                   // number all are forgotten
 constexpr std::string_view kArn = "arn:aws:s3:::";
 
 std::unexpected<Refused> malformed(std::string why) {
@@ -38,7 +39,7 @@ bool is_deep(std::string_view text) {
   return false;
 }
 
-// One text or a list of them.
+// Reads one string or a list of strings.
 Answer<std::vector<std::string>> texts_of(const Json& from, const char* what) {
   std::vector<std::string> out;
   if (from.is_string()) out.push_back(from.get<std::string>());
@@ -54,7 +55,7 @@ Answer<std::vector<std::string>> texts_of(const Json& from, const char* what) {
   return out;
 }
 
-// The tenant that a principal names; empty where it is not one of the forms of policy.h.
+// Returns the tenant that a principal names; empty if it has none of the forms of policy.h.
 std::string tenant_of(std::string_view principal) {
   if (!principal.starts_with("arn:")) return std::string(principal);
   const auto parts = split(principal, ':');
@@ -104,7 +105,7 @@ Answer<void> read_resources(const Json& from, std::string_view bucket, PolicySta
   return {};
 }
 
-// Each action must be one of S3's, and apply to one of the resources.
+// Each action must exist in S3 and apply to at least one of the resources.
 Answer<void> read_actions(const Json& from, std::string_view bucket, PolicyStatement& to) {
   auto actions = texts_of(from, "Action");
   if (!actions) return std::unexpected(actions.error());
@@ -128,8 +129,8 @@ Answer<void> read_actions(const Json& from, std::string_view bucket, PolicyState
   return {};
 }
 
-// Conditions are not evaluated, so none is taken; those that S3 would not take either are told
-// apart, for their owner has mistaken a word.
+// Conditions are not supported, so none is accepted. A condition that S3 would refuse too gets a
+// different error, because its author has made a mistake.
 std::unexpected<Refused> refused_condition(const Json& from) {
   if (!from.is_object()) return malformed("A Condition must be an object of operators.");
   for (const auto& [operation, keys] : from.items()) {
@@ -183,8 +184,8 @@ Answer<PolicyStatement> statement_of(const Json& from, std::string_view bucket) 
   return to;
 }
 
-// Discarded where it is no JSON; `twice` is a field that one object has twice, of which a reader
-// would see one and not the other.
+// Returns a discarded value if the text is not JSON. `twice` is set to a field that occurs twice in
+// one object, because a reader would see only one of the two.
 Json read_json(std::string_view text, std::string& twice) {
   std::vector<std::set<std::string>> open;
   const auto look = [&](int, Json::parse_event_t event, Json& part) {

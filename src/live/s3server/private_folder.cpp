@@ -18,13 +18,13 @@ constexpr mode_t kOthers = 0077;
 
 class Tightening {
  public:
-  // A file or folder, not what a link leads to.
+  // Tightens one file or folder. Does not follow links.
   void one(const std::string& path) {
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0 || S_ISLNK(found.st_mode)) return;
     tighten(path, found);
   }
-  // The folder, which may be a link to where it lies, and the files in it.
+  // Tightens the folder, which may itself be a link, and the files in it.
   void flat(const std::string& folder) {
     std::error_code error;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -32,7 +32,8 @@ class Tightening {
     }
     top(folder);
   }
-  // All below it, and the folder last: a run that dies before its end does it again.
+  // Tightens everything below the folder, and the folder last. If a run dies before that, the next
+  // one repeats it.
   void deep(const std::string& folder) {
     struct stat found{};
     if (::stat(folder.c_str(), &found) != 0 || (found.st_mode & kOthers) == 0) return;
@@ -49,7 +50,7 @@ class Tightening {
   }
 
   std::size_t tightened = 0;
-  std::string refused = {};  // the first that could not be, and why
+  std::string refused = {};  // the first path that could not be changed, and why
 
  private:
   void tighten(const std::string& path, const struct stat& found) {

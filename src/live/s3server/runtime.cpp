@@ -19,7 +19,7 @@ namespace orrery::s3server {
 namespace {
 
 const std::string kKeyRow = "nkey";
-const std::string kClockRow = "nclock";  // the wall clock, noted each minute
+const std::string kClockRow = "nclock";  // the wall clock, recorded every minute
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr TimeMs kPlaceMs = 1000;
@@ -31,7 +31,7 @@ constexpr TimeMs kWellMs = 60'000;
 constexpr TimeMs kAsideMs = 3600'000;
 constexpr double kDayMs = 24 * 3600 * 1000.0;
 constexpr std::uint64_t kScrubBytesMin = 16u << 10;
-constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // in a week
+constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // ticks per week
 
 std::unexpected<Diagnostics> store_fault(const std::string& folder, const Refused& why) {
   return fail({.code = "store.open",
@@ -41,8 +41,8 @@ std::unexpected<Diagnostics> store_fault(const std::string& folder, const Refuse
                .fix = {}});
 }
 
-// Returns true if a Host header names this machine as its own processes do. Another name that leads
-// here is a page in a browser that had its own name resolve to 127.0.0.1, or a proxy for others.
+// Returns true if a Host header names this machine as its own processes do. Any other name comes
+// from a browser page whose host name resolves to 127.0.0.1, or from a proxy for other machines.
 bool names_this_machine(std::string_view host) {
   const bool bracketed = host.starts_with('[');
   const auto end = bracketed ? host.find(']') : host.find(':');
@@ -57,13 +57,13 @@ bool names_this_machine(std::string_view host) {
          (name.starts_with("127.") && name.find_first_not_of("0123456789.") == name.npos);
 }
 
-// Not 0, and never set back.
+// Never 0, and never set back.
 TimeMs steady_ms() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return 1 + std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
-// Letters and digits, as the keys of S3 are.
+// Letters and digits, like the access keys of S3.
 std::string fresh_key(std::size_t length) {
   static constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   std::string key;
@@ -99,9 +99,9 @@ StoreSetting Runtime::setting() {
                   .keys = options_.keys,
                   .hedger = hedger_.get()};
   to.tiers.front().held_bytes_max = options_.held_bytes_max;
-  if (!options_.keeps_house) to.shared_grace_ms = 0;  // it is opened alone
+  if (!options_.keeps_house) to.shared_grace_ms = 0;  // no other gateway is running
   to.run_after = opened_.run_after;
-  to.sweeps_whole = !options_.keeps_house;  // only a repair sweeps then
+  to.sweeps_whole = !options_.keeps_house;  // only a repair sweeps in this mode
   to.is_tight = [reserve = opened_.reserve] { return reserve->is_tight(); };
   to.agrees = [this] {
     const auto facts = store::facts_of(*opened_.metadata);
@@ -111,7 +111,7 @@ StoreSetting Runtime::setting() {
   return to;
 }
 
-// Takes a number for this run, and tells the drives before anything is written to them.
+// Takes a number for this run, and notifies the drives before anything is written to them.
 Answer<void> Runtime::begin() {
   if (auto good = store_->open(); !good) return good;
   if (const auto told = opened_.witnesses->begin(store_->epoch()); !told)
@@ -158,8 +158,8 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   return made;
 }
 
-// What was enciphered once is not continued in the clear by an option that was forgotten. Who only
-// checks and mends needs no key.
+// If the store was encrypted before, forgetting an option must not make it continue unencrypted. A
+// run that only checks or repairs needs no key.
 Result<void> Runtime::check_key() {
   if (!options_.keeps_house) return {};
   const auto last = opened_.metadata->get(kKeyRow);
@@ -180,7 +180,7 @@ Result<void> Runtime::check_key() {
   return {};
 }
 
-// Those who are no longer named lose their keys; what they put stays.
+// Tenants that are no longer named lose their access keys; their objects stay.
 Answer<void> Runtime::take_tenants() {
   auto set = set_tenants(*store_, {options_.tenants, options_.keeps_house});
   if (!set) return std::unexpected(set.error());
@@ -217,7 +217,7 @@ Answer<void> Runtime::take_tenants() {
        fmt::format("the secret keys of {} tenants are now encrypted with the key {}", set->sealed,
                    options_.keys.current),
        "before, they were stored unencrypted or encrypted with another key", {});
-  // What cannot be taken off the disk now goes when the engine merges its tables.
+  // Values that cannot be removed from the disk now disappear when the engine merges its tables.
   if (auto gone = opened_.metadata->forget_before(rows::row::tenant("")); !gone) {
     options_.log("earlier rows with tenants' secret keys are still on the disk: " +
                  gone.error().what);
@@ -225,7 +225,8 @@ Answer<void> Runtime::take_tenants() {
   return {};
 }
 
-// Of a store that took more than this program does: a policy that cannot be read shuts others out.
+// An earlier version may have accepted policies that this one does not. A policy that cannot be
+// read denies access to everyone but the owner.
 Answer<void> Runtime::look_at_policies() {
   const auto buckets = store_->buckets("");
   if (!buckets) return std::unexpected(buckets.error());
@@ -276,7 +277,7 @@ Result<Runtime::FirstKeys> Runtime::first_tenant(const std::string& access_key,
     const auto in_row = decode_tenant(cursor->value());
     if (!in_row) continue;
     if (!before) before = opened_tenant(*in_row, options_.keys);
-    // Keys that are given replace those of an earlier run: a key that leaked can be changed.
+    // Keys given now replace those of an earlier run, so that a leaked key can be changed.
     if (in_row->id != kFirstTenant || in_row->access_key == access_key) continue;
     commit.changes.push_back({std::string(cursor->key()), std::nullopt});
   }
@@ -354,7 +355,7 @@ void Runtime::collect(const std::stop_token& stop) {
   }
 }
 
-// So much a tick that a walk over all takes about a week, and a little even where there is little.
+// Reads enough per tick that a walk over all shards takes about a week, but always a minimum.
 void Runtime::scrub() {
   if (scrub_bytes_ == 0) {
     std::uint64_t used = 0;
@@ -377,7 +378,8 @@ void Runtime::scrub() {
                            now.damaged - before.damaged, now.mended - before.mended));
 }
 
-// Where others share the metadata: this run lives, and leads or does not.
+// If other gateways share the metadata: renews this gateway's registration, and finds out whether
+// it leads.
 void Runtime::keep_place() {
   const TimeMs now = steady_ms();
   if (now - kept_place_ms_ < kPlaceMs) return;
@@ -406,7 +408,8 @@ void Runtime::sweep(const std::stop_token& stop) {
   if (!first && now - swept_ms_ < kSweepMs) return;
   swept_ms_ = now;
   if (!first) {
-    // Twice in a row: after a fault of the database all are looking for their place again.
+    // Requires two observations in a row, because after a fault of the database all gateways
+    // register again.
     const auto died = has_died(*store_);
     const bool before = std::exchange(seen_dead_, died && *died);
     if (!before || !seen_dead_) return;
@@ -434,7 +437,8 @@ void Runtime::complain(const std::string& what) {
   options_.log(what);
 }
 
-// What the metadata have is noted on the drives; where gateways share them, the leader counts.
+// Records on the drives how far the metadata has come. If gateways share the metadata, the leader
+// counts.
 void Runtime::keep_witness() {
   const TimeMs now = steady_ms();
   if (now - witnessed_ms_ < kWitnessMs) return;
@@ -452,8 +456,8 @@ void Runtime::keep_witness() {
   opened_.witnesses->keep();
 }
 
-// Counts the minutes in which nothing failed and all drives were there, and removes what has been
-// aside for long enough of them.
+// Adds up the time in which nothing failed and all drives were available, and removes files that
+// have been set aside for long enough of it.
 void Runtime::keep_health(const std::stop_token& stop) {
   const TimeMs now = steady_ms();
   if (now - well_ms_ < kWellMs) return;

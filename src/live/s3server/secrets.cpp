@@ -13,7 +13,8 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// Hands on every line that says something; the fault is that of the first which is refused.
+// Calls the function for every line that is not empty or a comment. Fails at the first line that it
+// refuses.
 Result<void> each_line(std::string_view text, const std::string& file, const std::string& fix,
                        const std::function<std::string(const Words&)>& take) {
   int number = 0;

@@ -10,7 +10,7 @@
 namespace orrery::s3server {
 namespace {
 
-constexpr std::size_t kBucketsShown = 1000;  // a series each; more would burden whoever scrapes
+constexpr std::size_t kBucketsShown = 1000;  // one series per bucket; more would make scraping slow
 
 using net::Exposition;
 using net::MetricLabels;
@@ -116,7 +116,7 @@ void add_keeping(Exposition& to, const StoreStatus& status) {
   const auto drive_label = [](const DriveStatus& drive) -> MetricLabels {
     return {{"drive", drive.name}, {"tier", drive.tier}};
   };
-  // Another store does not say what it has left.
+  // Another object store does not report its free space.
   const auto is_sized = [](const DriveStatus& drive) { return drive.space.total_bytes > 0; };
   to.family(named("drive_up"), "gauge", "1 if the drive is available, else 0.");
   for (const DriveStatus& drive : status.drives) to.sample(drive_label(drive), drive.there ? 1 : 0);

@@ -13,7 +13,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::size_t kSaltBytes = 16;
-// Blobs that are tried with a key that has no check value: some may be damaged.
+// Number of blobs to try with a key that has no check value; some of them may be damaged.
 constexpr int kTriedMost = 16;
 
 s3::BlockCipher cipher_of(const std::string& master, std::string_view access_key,
@@ -38,7 +38,7 @@ Answer<void> each_tenant(Metadata& metadata,
   return {};
 }
 
-// What comes of opening some of what was enciphered under this id.
+// The result of trying to decrypt some of the data that was encrypted under this id.
 enum class Trial { nothing_there, opens, does_not_open, cannot_be_read };
 
 Answer<Trial> try_key(Store& store, const std::string& id) {
@@ -171,13 +171,15 @@ Result<void> check_master_keys(Store& store, const std::string& folder) {
                        "read once the correct key is used again");
     }
     if (*known) continue;
-    // Of a store that was enciphered by a program without check values.
+    // The store was encrypted by a version of the program that stored no check values.
     const auto trial = try_key(store, id);
     if (!trial) return keys_fault(folder, trial.error());
     if (*trial == Trial::does_not_open) {
       return wrong_key(folder, id, "it cannot decrypt the data that was encrypted under this id");
     }
-    if (*trial == Trial::cannot_be_read) continue;  // its drives are away: the next run looks again
+    if (*trial == Trial::cannot_be_read)
+      continue;  // the drives are missing; the next run tries
+                 // again
     commit.changes.push_back({rows::row::key_check(id), value});
   }
   if (commit.changes.empty()) return {};
