@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two Prometheus servers, or a person beside one, must not double the load on slurmctld.
+// Two Prometheus servers, or a person besides one, must not double the load on slurmctld.
 constexpr double kShortestLook_s = 1;
-// Metrics of a source that fails are shown for this long, with their age, and then left out.
+// Metrics of a failing source are shown with their age for this long, and are then left out.
 constexpr double kKept_s = 60;
-// A folder of node files has a few per node; a file has a few lines per rank.
+// A folder has a few files per node; a file has a few lines per rank.
 constexpr std::size_t kFilesMax = 20'000;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kLoggedMax = 5;
@@ -44,7 +44,7 @@ void append(MetricFamilies& to, MetricFamilies from) {
   }
 }
 
-// Regular files only: a link could lead out of the folder, a pipe would never end.
+// Only regular files: a link could lead out of the folder, and reading a pipe would never end.
 Result<std::vector<std::string>> prom_files(const std::string& folder) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -158,7 +158,7 @@ Result<MetricFamilies> Exporter::look_node_files(Diagnostics& faults) const {
   return families;
 }
 
-// One bad probe does not hide the others; none good is a failure.
+// One bad probe file does not hide the others; it is a failure if none is good.
 Result<MetricFamilies> Exporter::look_probes(Diagnostics& faults) const {
   MetricFamilies families;
   for (const ProbeFile& probe : setup_.probes) {
@@ -229,7 +229,7 @@ MetricFamilies Exporter::health() const {
     age.samples.push_back(
         {{{"source", s->name}}, std::max(0.0, setup_.now().base() - s->last_good_s)});
   }
-  // The plan is a source too; it is up if the page has one.
+  // The plan is a source too; it is up if the page contains a plan.
   up.samples.push_back({{{"source", "plan"}}, setup_.plan.empty() ? 0.0 : 1.0});
   return {up,
           faults,

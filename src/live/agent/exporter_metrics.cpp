@@ -14,11 +14,11 @@ namespace orrery::agent {
 namespace {
 
 constexpr const char* kMetricTable = "emit/prometheus/metrics.csv";
-// A line of a node file is a name and a few labels; more is a mistake.
+// A line of a node file has a name and a few labels; more is a mistake.
 constexpr std::size_t kLineMax = 8192;
 constexpr std::size_t kLabelsMax = 16;
 
-// A series by its sorted labels, whichever order they came in.
+// Returns a series as text with its labels sorted, so that their order does not matter.
 std::string series_of(std::string_view name, const MetricSample& sample) {
   auto labels = sample.labels;
   std::ranges::sort(labels);
@@ -28,7 +28,7 @@ std::string series_of(std::string_view name, const MetricSample& sample) {
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_char(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 
-// One line, eaten from its front.
+// One line that is read from front to back.
 class LineReader {
  public:
   explicit LineReader(std::string_view line) : rest_(trimmed(line)) {}
@@ -88,7 +88,7 @@ bool read_labels(LineReader& in, MetricSample& sample) {
   std::set<std::string> seen;
   while (!in.eat('}')) {
     if (!seen.empty() && !in.eat(',')) return false;
-    if (!seen.empty() && in.eat('}')) return true;  // a comma may stand before the brace
+    if (!seen.empty() && in.eat('}')) return true;  // a comma may precede the closing brace
     const auto name = in.name();
     if (!name || name->starts_with("__") || !in.eat('=')) return false;
     const auto value = in.quoted();

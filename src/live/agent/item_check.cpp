@@ -33,7 +33,7 @@ Result<CopyFile> read_file(KeepStore& store, const std::string& id, const KeptFi
   return CopyFile{.bytes = file.bytes, .sha256 = std::move(*digest)};
 }
 
-// "" if the file is as long as its header says.
+// Returns an empty text if the file is as long as its header says.
 Result<std::string> failed_length(KeepStore& store, const KeptItem& item, const KeptFile& file) {
   KeptFile head = file;
   head.bytes = std::min<std::uint64_t>(file.bytes, 8);

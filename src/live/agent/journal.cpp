@@ -17,7 +17,7 @@
 namespace orrery::agent {
 namespace {
 
-// Journals are rewritten at a few MiB; a file of this size is not one.
+// Journals are rewritten at a few MiB, so a file of this size is not one.
 constexpr std::size_t kBytesMax = std::size_t{1} << 30;
 
 std::unexpected<Diagnostics> fault(const std::string& path, const std::string& what, int error,
@@ -40,7 +40,7 @@ bool read_all(int file, std::string& text) {
   }
 }
 
-// A new name is safe only when its folder is.
+// A new name is durable only once its folder is synced.
 bool sync_folder_of(const std::string& path) {
   return files::sync_folder(std::filesystem::path(path).parent_path().string());
 }
@@ -54,12 +54,12 @@ std::unexpected<Diagnostics> not_a_journal(const std::string& path) {
                .fix = "name a file that does not exist yet; this file was left unchanged"});
 }
 
-// The whole lines of a file that holds `text`, after its form was checked.
+// Returns the complete lines of a file that holds `text`, after checking its form.
 Result<std::string> whole_lines(std::string text, const std::string& path,
                                 const JournalForm& form) {
   const std::size_t end = text.rfind('\n');
   if (end == std::string::npos) {
-    // Killed in the first append: some part of the header is all there is.
+    // The process was killed during the first append: the file holds only part of the header.
     if (!form.header.starts_with(text)) return not_a_journal(path);
     return std::string();
   }
@@ -125,7 +125,7 @@ Result<std::string> Journal::read(const std::string& path, const JournalForm& fo
 }
 
 Result<Journal> Journal::open(const std::string& path, const JournalForm& form) {
-  // Before anything is made, the lock beside it included.
+  // Checked before anything is created, including the lock file.
   if (const auto before = read(path, form); !before) return std::unexpected(before.error());
   Journal journal;
   journal.path_ = path;

@@ -10,13 +10,14 @@
 namespace orrery::agent {
 namespace {
 
-// Keys in the order written, so that a line reads well and equal values give equal bytes.
+// Keys keep the order in which they were written, so that lines are readable and equal values give
+// equal bytes.
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 constexpr const char* kHeader = R"({"kind":"journal","of":"orrery agent recover","version":1})";
 
-// Text from outside may hold any bytes; a journal line must still be JSON.
+// Text from outside may contain any bytes, but a journal line must be valid JSON.
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -105,7 +106,7 @@ failure::NodeView node_from(const Json& json) {
           .fence = fence_from(json.value("fence", "none"))};
 }
 
-// The entries of `now` that differ from `before`, and the names of those that are gone.
+// Writes the entries of `now` that differ from `before`, and the names of entries that are gone.
 template <class View>
 void put_change(Json& json, const std::string& name, const std::vector<View>& before,
                 const std::vector<View>& now, std::string View::* key) {
@@ -264,7 +265,7 @@ failure::RecoveryMemory memory_from(const Json& json) {
   return memory;
 }
 
-// Calls `each` with every line as JSON; what the library throws, in parsing or in `each`, becomes a
+// Calls `each` with every line as JSON. If the library or `each` throws, the exception becomes a
 // Diagnostic at that line.
 template <class Each>
 Diagnostics each_line(std::string_view text, const std::string& file, Each each) {

@@ -21,7 +21,7 @@ std::unexpected<Diagnostics> folder_fault(std::string what) {
   return fail({.code = "lifecycle.folder", .what = std::move(what)});
 }
 
-// A fault of files/, as this room's.
+// Turns a fault of files/ into one with this room's code.
 std::unexpected<Diagnostics> folder_fault(Diagnostics all) {
   for (Diagnostic& d : all) d.code = "lifecycle.folder";
   return std::unexpected(std::move(all));
@@ -122,7 +122,7 @@ class FolderStore final : public KeepStore {
   Result<KeptListing> list() override {
     KeptListing listing;
     std::error_code error;
-    // Not there yet is empty; not to be seen is a fault.
+    // A folder that does not exist yet is empty; one that cannot be examined is a fault.
     if (!lock_ && !std::filesystem::exists(path_, error)) {
       if (error) return folder_fault(path_ + ": " + error.message());
       return listing;
@@ -194,8 +194,8 @@ class FolderStore final : public KeepStore {
     const auto trash = own_folder(kAsideFolder);
     if (!trash) return folder_fault(trash.error());
     if (auto moved = root->move(item.id, *trash, name); !moved) return folder_fault(moved.error());
-    // Checked again in the trash, where only the agent writes, in case the item changed before the
-    // move.
+    // Checked again in the trash, where only the agent writes, in case the item changed before it
+    // was moved.
     const auto tree = files::walk(*trash, name);
     if (tree && kept_item(item.id, *tree).files == item.files && tree->odd.empty()) return {};
     (void)trash->move(name, *root, item.id);
@@ -225,7 +225,7 @@ class FolderStore final : public KeepStore {
   }
 
  private:
-  // The place's folder: the one that is locked, or as its path says now.
+  // Returns the place's folder: the locked one, or else the one that its path leads to now.
   Result<files::Folder> opened(bool make) const {
     if (folder_) return folder_->itself();
     return files::Folder::open(path_, make);
@@ -248,7 +248,7 @@ class FolderStore final : public KeepStore {
     return as_folder_fault(files::remove(incoming, id, *tree));
   }
 
-  // Returns nothing if it is gone by now; odd if it cannot be examined.
+  // Returns nullopt if the item no longer exists; it is odd if it cannot be examined.
   static Result<std::optional<KeptItem>> item_at(const files::Folder& folder,
                                                  const std::string& id) {
     const auto tree = files::walk(folder, id);

@@ -122,7 +122,7 @@ std::string text_of(const LifecycleDone& done, bool is_dry_run) {
 std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
   std::vector<std::string> lines = {lifecycle_header()};
   for (const auto& [id, item] : memory.items) {
-    // The first good one gives the item its digest, also where it is bad by now.
+    // The first good reading gives the item its digest, even if the item is bad by now.
     lines.push_back(line_of(
         {.kind = LifecycleEventKind::verified, .item = id, .place = "", .digest = item.digest}));
     for (const auto& [place, fact] : item.copies) {

@@ -16,7 +16,7 @@ namespace {
 using storage::LifecycleAction;
 using storage::LifecycleOutcome;
 
-// Marks may be set at any time; they change nothing that was read.
+// Marker files may be added at any time; they do not change the content.
 std::string stamp_of(const KeptItem& item) {
   s3::Hash hash(s3::HashKind::sha256);
   for (const KeptFile& file : item.files) {
@@ -41,10 +41,10 @@ Seconds last_write(const KeptItem& item) {
   return last;
 }
 
-// A time that has not come yet, where nothing else says when.
+// A time just after now, used if nothing else says when.
 constexpr Seconds kMoment = seconds(0.001);
 
-// What changes when anything about the item does, what makes it odd included.
+// Changes when anything about the item changes, including what makes it odd.
 std::string seen_stamp(const KeptItem& item) {
   return item.odd.empty() ? stamp_of(item) : stamp_of(item) + " " + item.odd;
 }
@@ -66,7 +66,7 @@ std::optional<std::int64_t> LifecyclePlaces::tracked_in(LivePlace& place,
   const auto file = std::ranges::find(listing.beside, kMegatronTracker, &KeptFile::path);
   if (file == listing.beside.end()) return std::nullopt;
   auto text = read_text(*place.store, "", *file);
-  if (!text) return 0;  // not to be read: nothing is finished by it
+  if (!text) return 0;  // the tracker cannot be read, so it finishes no item
   while (!text->empty() && (text->back() == '\n' || text->back() == ' ')) text->pop_back();
   return step_of(*text);
 }
@@ -89,7 +89,8 @@ LifecyclePlaces::Seen LifecyclePlaces::see(LivePlace& place, KeptListing& listin
   return seen;
 }
 
-// Oddities that only the port can detect: copies that are not ours, manifests whose paths lead out.
+// Returns oddities that only the port can detect: copies that the agent did not make, and manifests
+// whose paths lead out of the item.
 std::string LifecyclePlaces::odd_of(LivePlace& place, const KeptItem& item) {
   if (!place.written && !item.file(kManifest) && !item.begun) {
     return fmt::format("no {}: this agent did not write the copy, or did not finish it", kManifest);
@@ -98,7 +99,7 @@ std::string LifecyclePlaces::odd_of(LivePlace& place, const KeptItem& item) {
   return manifest ? manifest_path_fault(*manifest) : std::string();
 }
 
-// A trainer may write on after its last file seemed to be there.
+// A trainer may continue to write after its last file has appeared.
 void LifecyclePlaces::keep_quiet(LivePlace& place, Seen& seen) {
   auto& before = stamps_before_[place.name];
   std::map<std::string, std::string> now;
@@ -108,7 +109,7 @@ void LifecyclePlaces::keep_quiet(LivePlace& place, Seen& seen) {
     const auto was = before.find(id);
     const bool is_quiet = this->now() - last_write(copy.item) >= options_.quiet;
     if (was != before.end() && was->second == now[id] && is_quiet) continue;
-    // A name that is being changed may look odd for a moment.
+    // A name may look odd for a moment while it is being changed.
     copy.item.odd.clear();
     if (!copy.complete) continue;
     copy.complete = false;
@@ -281,8 +282,8 @@ Result<LifecycleOutcome> LifecyclePlaces::verify(const LifecycleAction& action) 
                           .why = *failed};
 }
 
-// The copy's target may be free, an unfinished copy of ours, or the bad copy that the action names,
-// which is set aside. Anything else is refused.
+// The target of a copy may be free, hold an unfinished copy of ours, or hold the bad copy that the
+// action names, which is then set aside. Anything else is refused.
 Result<void> LifecyclePlaces::make_room(const LifecycleAction& action, LivePlace& to) {
   auto listing = to.store->list();
   if (!listing) return std::unexpected(listing.error());

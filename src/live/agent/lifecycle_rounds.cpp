@@ -10,12 +10,12 @@
 namespace orrery::agent {
 namespace {
 
-// An action that failed so often in a row is left to the next run.
+// After this many failures in a row an action is left to the next run.
 constexpr int kOnceFailuresMax = 3;
 constexpr Seconds kPauseMin = seconds(0.02);
 constexpr Seconds kPauseAfterWork = seconds(0.2);
 
-// `text` if it is another one than before.
+// Returns `text` if it differs from `before`.
 std::string if_new(std::string& before, std::string text) {
   if (text == before) return {};
   before = std::move(text);
@@ -50,7 +50,7 @@ std::string LifecycleRounds::said_of(const LifecycleTick& tick) {
 bool LifecycleRounds::is_waited_for(const storage::LifecycleWait& wait, Seconds now) const {
   switch (wait.kind) {
     case storage::WaitKind::quiet:
-      // A checkpoint that is touched again and again does not hold it up for ever.
+      // A checkpoint that changes again and again must not delay the end for ever.
       return now - first_look_ < 2 * o_.quiet + 2 * o_.interval;
     case storage::WaitKind::pace:
       return !o_.only_read;

@@ -20,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Left free, so that a probe does not fill the disk of a machine at work.
+// Share of the file system that is left free, so that a probe does not fill the disk of a busy
+// machine.
 constexpr double kReserve = 0.02;
 
 struct Magic {
   long number;
   const char* name;
 };
-// <linux/magic.h>, and those of file systems that are not in it.
+// Values from <linux/magic.h>, and of file systems that are missing there.
 constexpr Magic kMagic[] = {{0xEF53, "ext4"},
                             {0x58465342, "xfs"},
                             {0x9123683E, "btrfs"},
@@ -114,7 +115,9 @@ Result<NamelessFile> open_nameless(const ProbeFolder& folder, bool direct) {
   const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
   int descriptor = direct ? open(path.c_str(), flags | O_DIRECT, 0600) : -1;
   const bool is_direct = descriptor >= 0;
-  if (descriptor < 0 && direct) unlink(path.c_str());  // some create it before they refuse
+  if (descriptor < 0 && direct)
+    unlink(path.c_str());  // some file systems create the file before
+                           // they refuse
   if (descriptor < 0) descriptor = open(path.c_str(), flags, 0600);
   if (descriptor < 0) return fail(system_fault(path, "cannot create the file", errno));
   unlink(path.c_str());

@@ -79,7 +79,8 @@ class BucketRun {
     return interrupted_ || failed_;
   }
 
-  // `step` is called with a client and a number from 0 on, until `count` or the time is reached.
+  // Calls `step` with a client and a number counting up from 0, until `count` or the time limit is
+  // reached.
   Rate spread(int streams, int count, const std::function<bool(s3::Client&, int)>& step) {
     std::atomic<int> next = 0;
     std::atomic<int> done = 0;
@@ -105,7 +106,7 @@ class BucketRun {
   bool put(s3::Client& client, const std::string& name, const s3::Body& body) {
     {
       const std::lock_guard lock(mutex_);
-      written_.insert(name);  // before it is sent: an answer may be lost
+      written_.insert(name);  // before it is sent, because the answer may be lost
     }
     return take(client.put(name, body));
   }
@@ -210,8 +211,8 @@ class BucketRun {
         ranges.per_s() * static_cast<double>(piece));
   }
 
-  // Every stream writes one object in parts. There is no page cache between: the job waits until
-  // the store has answered, so both clocks show the same time.
+  // Every stream writes one object in parts. There is no page cache in between: the job waits until
+  // the store has answered, so the end of the stall and durability coincide.
   void checkpoint() {
     const auto start = Clock::now();
     const Rate saved = spread(probe_.streams, probe_.streams, [this](s3::Client& c, int i) {
@@ -239,7 +240,7 @@ class BucketRun {
     probe_.progress("deleting", 1);
     std::vector<std::string> left;
     for (const std::string& name : written_) {
-      if (left.size() >= 3) {  // a store that is gone is not asked a thousand times
+      if (left.size() >= 3) {  // a store that no longer answers is not asked a thousand times
         left.push_back(name);
         continue;
       }

@@ -37,7 +37,7 @@ std::string size_text(double bytes) {
   return significant(bytes, 4) + ' ' + units[unit];
 }
 
-// The state of one probe: what is open, what was found.
+// The state of one probe: what is open and what was measured.
 class FolderRun {
  public:
   explicit FolderRun(const FolderProbe& probe) : probe_(probe) {
@@ -131,8 +131,8 @@ class FolderRun {
     report_.conditions.emplace_back("seed", std::to_string(probe_.seed));
   }
 
-  // The file is written once before anything is measured: a first write would also measure the
-  // allocation of blocks.
+  // The file is written once before anything is measured, because a first write would also measure
+  // the allocation of blocks.
   bool lay_out() {
     span_ = reads_only() ? span_ : probe_.file_bytes / probe_.block_bytes * probe_.block_bytes;
     if (!reads_only()) {
@@ -176,7 +176,7 @@ class FolderRun {
             .fix = "the storage reported this error; check its log"};
   }
 
-  // False once the probe has ended: a figure cut short is not kept.
+  // Returns false once the probe has ended: an incomplete figure is not kept.
   bool keep(const std::string& fault) {
     if (!fault.empty() && faults_.empty()) faults_ = {io_fault(fault)};
     return !ended();
@@ -204,7 +204,7 @@ class FolderRun {
            part == ProbePart::decode;
   }
 
-  // Bytes and operations a second of one run; buffered writes count until they are flushed.
+  // Bytes and operations per second of one run; buffered writes count until they are flushed.
   IoRun block_run(bool write, bool random) {
     if (!direct_) posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
     IoRun run = run_io(block_plan(write, random, 0, probe_.seconds), engine_);

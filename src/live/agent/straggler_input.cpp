@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A range answer nests five deep; the parser behind it recurses.
+// The answer to a range query is nested five levels deep. The parser after this check is recursive.
 constexpr int kDepthMax = 16;
 
 Diagnostic fault(const std::string& file, int line, std::string what, std::string fix) {
@@ -25,7 +25,7 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
           .fix = std::move(fix)};
 }
 
-// Measurements by (step, rank), whatever order they came in.
+// Measurements by (step, rank), in whatever order they came.
 class Gatherer {
  public:
   void add(double step, const failure::RankPlace& place, double seconds) {
@@ -104,7 +104,7 @@ Diagnostics take_series(const Json& result, const std::string& file, Gatherer& a
     }
     for (const Json& pair : series.at("values")) {
       const auto seconds = parse_number(pair.at(1).get<std::string>());
-      // Prometheus writes NaN for a sample that is none.
+      // Prometheus writes NaN for a missing sample.
       if (!seconds) continue;
       all.add(pair.at(0).get<double>(), place_of(metric, static_cast<int>(*rank)), *seconds);
     }
