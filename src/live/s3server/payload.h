@@ -1,12 +1,11 @@
 // The body of an upload as it arrives: unwrapped, hashed, and compared with what was announced.
 //
 // x-amz-content-sha256 says what the body is: its SHA-256; UNSIGNED-PAYLOAD; or one of the
-// STREAMING- modes, in which the bytes come in chunks ("SIZE;chunk-signature=...\r
-// BYTES\r
-// "). Each chunk's signature covers the one before it, and a trailer of checksums may follow (S3
-// API reference, "Signature calculations: chunked upload"). Bytes are passed on before the whole
-// body has been verified; finish() returns whether it was right, and nothing may be committed
-// before that.
+// STREAMING- modes, in which the bytes come in chunks ("SIZE;chunk-signature=...\r\nBYTES\r\n").
+// Each chunk's signature covers the one before it, and a trailer of checksums may follow (S3 API
+// reference, "Signature calculations: chunked upload"). Bytes are passed on before the whole body
+// has been verified; finish() returns whether it was right, and nothing may be committed before
+// that.
 #pragma once
 
 #include <functional>
