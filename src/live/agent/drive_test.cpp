@@ -9,7 +9,7 @@ namespace {
 
 class Drive : public testing::Test {
  protected:
-  // Rounds that fail with these codes ("" for a good one), then the agent is told to stop.
+  // Runs rounds that fail with these codes ("" for a good one); then the agent is asked to stop.
   Result<AgentEnd> run(const std::vector<std::string>& codes, bool once = false) {
     std::size_t next = 0;
     return drive({.round = [&]() -> Result<RoundOutcome> {

@@ -1,4 +1,4 @@
-// What sinfo and squeue print, as nodes and jobs, and the metrics made of them.
+// The output of sinfo and squeue as nodes and jobs, and the metrics made from it.
 #include "live/agent/exporter_slurm.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ SlurmLook look_of(const std::string& sinfo, const std::string& squeue) {
   return look;
 }
 
-// The values of the page by series, without "orrery_measured_".
+// The values on the page by series, without "orrery_measured_".
 std::map<std::string, std::string> series_of(const SlurmLook& look, double now = kNow) {
   std::map<std::string, std::string> out;
   const std::string page = exposition(slurm_metrics(look, Seconds(now)).value());
@@ -139,7 +139,7 @@ TEST(ExporterSlurm, every_state_of_a_node_counts_as_one_of_seven) {
   EXPECT_EQ(state_of("idle", "spare"), "idle");
 }
 
-// Also on a node that is allocated by its cores. More used than there are leave none.
+// A node may be allocated by its cores only. If more GPUs are used than exist, none are free.
 TEST(ExporterSlurm, gpus_are_free_only_on_usable_nodes) {
   for (const char* state : {"idle", "mixed", "allocated"}) {
     EXPECT_EQ((SlurmNode{.state = state, .gpus = 8, .gpus_used = 3}.gpus_free()), 5) << state;

@@ -261,8 +261,8 @@ TEST(IoRing, run_closes_what_it_opened) {
   }
 }
 
-// One-second runs of each pattern. On a shared disk a pair of runs differs by about 25 %, so this
-// many bring the mean of the ratios to within 4 %.
+// One-second runs of each pattern. On a shared disk a pair of runs differs by about 25 %; with this
+// many pairs the mean of the ratios is known to within 4 %.
 constexpr int kRounds = 40;
 
 // Raises the priority of this process and its children, so that other processes on the same cores
@@ -319,7 +319,7 @@ double fio_bytes_per_s(const std::string& file, const Pattern& p) {
   return json["jobs"][0][p.write ? "write" : "read"]["bw_bytes"].get<double>();
 }
 
-// In turn, so that other load slows both.
+// Alternating, so that other load slows down both.
 TEST(IoRing, agrees_with_fio_on_the_same_file) {
   if (!std::getenv("ORRERY_FULL")) GTEST_SKIP() << "ORRERY_FULL is not set: fio is not run";
   if (!run_command({.words = {"fio", "--version"}})) GTEST_SKIP() << "fio is not installed";

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class JournalTest : public testing::Test {
  protected:
-  // Every line is valid but "bad".
+  // Every line is valid except "bad".
   static JournalForm form() {
     return {.header = "header of a journal",
             .older = {"old:"},

@@ -52,7 +52,7 @@ class LifecyclePlacesTest : public testing::Test {
     }
     places = std::make_unique<LifecyclePlaces>(std::move(all), std::move(options));
   }
-  // Saves a checkpoint as a trainer does; `whole` writes the file that ends it.
+  // Saves a checkpoint as a trainer does; `whole` also writes the file that marks it as finished.
   void save(const std::string& id, bool whole = true, const std::string& text = "weights") {
     folder.write("hot/" + id + "/data/0.bin", text);
     if (whole) folder.write("hot/" + id + "/.metadata", "m");
@@ -110,10 +110,10 @@ TEST_F(LifecyclePlacesTest, checkpoint_is_complete_when_its_writer_ended_it_and_
   EXPECT_TRUE(copy_at("step-1", "hot").complete);
   now = seconds(static_cast<double>(std::time(nullptr)) + 1);
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "written a moment ago";
-  // The latest file counts, not the last by name.
+  // The newest file counts, not the last one by name.
   age(folder.at("hot/step-1/data/0.bin"));
   EXPECT_NEAR(copy_at("step-1", "hot").written.base(), static_cast<double>(std::time(nullptr)), 60);
-  // An empty folder is no item; marks change no stamp.
+  // An empty folder is not an item; marker files do not change a stamp.
   std::filesystem::create_directories(folder.at("hot/step-9"));
   now += hours(1);
   const std::string before = copy_at("step-1", "hot").stamp;
@@ -130,7 +130,7 @@ TEST_F(LifecyclePlacesTest, checkpoint_is_complete_when_its_writer_ended_it_and_
   EXPECT_EQ(look.items[0].copies[0].stamp, before);
 }
 
-// Such a tracker is not read.
+// A tracker of this size is not read.
 TEST_F(LifecyclePlacesTest, tracker_beyond_64_mib_finishes_nothing) {
   open();
   const std::string tracker = "hot/" + std::string(kMegatronTracker);
@@ -143,7 +143,7 @@ TEST_F(LifecyclePlacesTest, tracker_beyond_64_mib_finishes_nothing) {
   EXPECT_FALSE(copy_at("iter_0000001", "hot").complete);
 }
 
-// Reads what it writes as an upload with retries does: at these offsets.
+// Reads the source as an upload with retries does: at these offsets.
 class RetryingStore final : public PassingStore {
  public:
   RetryingStore(std::unique_ptr<KeepStore> store, std::vector<std::uint64_t> offsets)
@@ -210,7 +210,7 @@ TEST_F(LifecyclePlacesTest, copy_has_the_bytes_the_marks_and_a_manifest) {
   // One byte differs.
   folder.write("cold/step-1/data/0.bin", "wEights");
   EXPECT_EQ(places->act(action(LifecycleActionKind::verify, "step-1", "cold"))->sound, false);
-  // Copied again, the bad copy is set aside whole.
+  // When it is copied again, the whole bad copy is set aside.
   folder.write("cold/step-1/left over", "x");
   auto blind = action(LifecycleActionKind::copy, "step-1", "cold");
   blind.replaces.clear();
@@ -337,7 +337,7 @@ TEST_F(LifecyclePlacesTest, file_that_contradicts_its_own_header_or_index_is_not
   EXPECT_FALSE(sound(safetensors(header, 8), R"({"weight_map":{"a":"model-2-of-2.safetensors"}})"));
 }
 
-// At whatever moment it is killed, the item is whole in its place or whole in the trash.
+// Whenever the agent is killed, the whole item is either in its place or in the trash.
 TEST_F(LifecyclePlacesTest, removal_is_one_step_and_purge_a_second) {
   open();
   save("step-1");

@@ -16,7 +16,7 @@ LifecycleTick tick_with(WaitKind kind, Seconds until, int failures = 0, Seconds 
   return {.at = at, .done = {}, .waits = {{kind, "verb/hot/a", until, failures}}};
 }
 
-// Whether a run with this wait ends at its second look.
+// Returns whether a run with this wait ends at its second look.
 bool ends_at(const LifecycleTick& tick, RoundsOptions options = kOnce) {
   LifecycleRounds rounds(options);
   rounds.said_of({.at = kStart, .done = {}});

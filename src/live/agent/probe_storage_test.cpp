@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using Clock = std::chrono::steady_clock;
 
-// A code, or "measured".
+// Returns a code, or "measured".
 std::string outcome_of(const FolderProbe& probe) {
   const auto report = probe_folder(probe);
   return report ? "measured" : report.error().front().code;
@@ -164,7 +164,7 @@ TEST(ProbeStorage, repeats_go_round_the_parts_asked_for) {
 
 TEST(ProbeStorage, file_is_only_read) {
   const TestFolder folder;
-  const std::string before(200'000, 'x');  // three blocks, and a rest that is not read
+  const std::string before(200'000, 'x');  // three blocks, and a remainder that is not read
   folder.write("data", before);
   const auto report =
       probe_folder(quick(folder.at("data"), {ProbePart::sequential, ProbePart::random,

@@ -45,7 +45,7 @@ TEST(SlurmPort, look_fails_if_any_program_fails) {
   }
 }
 
-// The old controller answers for the nodes, the new one for its start time.
+// The old controller answers about the nodes, the new one about its start time.
 TEST(SlurmPort, look_is_repeated_if_the_controller_changed_meanwhile) {
   int start = 1;
   std::string nodes = "n1;down;none;\n";
@@ -164,7 +164,7 @@ failure::FenceState fence_of_n1(SlurmPort& port) {
   return view && !view->nodes.empty() ? view->nodes.front().fence : failure::FenceState::none;
 }
 
-// True if `state` is seen within five seconds.
+// Returns true if `state` is seen within five seconds.
 bool sees(SlurmPort& port, failure::FenceState state) {
   for (int i = 0; i < 500 && fence_of_n1(port) != state; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -1,4 +1,4 @@
-// Small text files: written durably and whole, or not at all.
+// Small text files: written durably as a whole, or not at all.
 #include "live/drives/file_text.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A drive in a folder of a file system: files, their places, room reserved ahead, files set aside,
+// A drive in a folder of a file system: files, their paths, space reserved ahead, files set aside,
 // and the note.
 #include "live/drives/folder_drive.h"
 
@@ -115,7 +115,7 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written) {
     {
       auto file = drive->create(name);
       ASSERT_TRUE(file);
-      std::size_t length = 64;  // as a header, a block, its checksum
+      std::size_t length = 64;  // the length of a header, a block, then its checksum
       for (std::size_t at = 0; at < size; at += length, length = length == 4 ? 65536 : 4) {
         const std::string_view piece = std::string_view(all).substr(at, length);
         ASSERT_TRUE((*file)->append({&piece, 1}));
@@ -132,8 +132,8 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written) {
   }
 }
 
-// Blocks and their checksums end anywhere; the file system is given whole pages of them, and what
-// is left over when the file is synced.
+// Blocks and their checksums end anywhere. The file system gets whole pages; the remaining bytes
+// are written when the file is synced.
 TEST_F(FolderDriveTest, a_file_grows_by_whole_pages_until_it_is_synced) {
   const auto drive = made();
   auto file = drive->create("x");
@@ -183,7 +183,7 @@ TEST_F(FolderDriveTest, a_large_file_that_does_not_fit_is_refused) {
   EXPECT_LT(written, 8) << "not only at the end";
 }
 
-// The place of a file is part of the format: it must be found by every later program.
+// The path of a file is part of the format: every later version of the program must find it.
 TEST_F(FolderDriveTest, a_file_is_stored_in_the_folder_that_the_hash_of_its_name_gives) {
   const auto drive = made();
   for (const std::string name :
@@ -231,7 +231,7 @@ TEST_F(FolderDriveTest, a_drive_whose_folders_are_gone_is_busy) {
   EXPECT_THAT(none.error().front().what, StartsWith("cannot create a drive here: "));
 }
 
-// Room on the disk is reserved ahead of a large file, and what the file did not use is given back.
+// Disk space is reserved ahead of a large file, and the unused part is released.
 class RoomAhead : public FolderDriveTest {
  protected:
   RoomAhead() : FolderDriveTest(std::filesystem::temp_directory_path()), drive(made_small()) {}
@@ -247,7 +247,8 @@ class RoomAhead : public FolderDriveTest {
     if (::stat((folder + name).c_str(), &found) != 0) return 0;
     return static_cast<std::uint64_t>(found.st_blocks) * 512;
   }
-  // Bytes on the disk after the first few of a file that will have `expected`.
+  // Returns the bytes on disk after writing the first few bytes of a file that will have `expected`
+  // bytes.
   std::uint64_t ahead_of(std::uint64_t expected) {
     EXPECT_TRUE(drive->remove("name.00.0"));
     auto file = drive->create("name.00.0");

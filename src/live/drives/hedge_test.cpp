@@ -48,7 +48,8 @@ TEST(SeenTimesTest, gives_the_time_within_which_a_share_of_reads_ended) {
   EXPECT_EQ(seen.within(2.0), Micros{std::int64_t{1} << 39}) << "more than all";
 }
 
-// 4,095 are counted as they are; with the 4,096th all are halved, and a single one is forgotten.
+// 4,095 reads are counted as they are; with the 4,096th all counts are halved, and a single one is
+// forgotten.
 TEST(SeenTimesTest, halves_all_counts_at_4096) {
   SeenTimes seen;
   seen.add(1ms);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a suspect drive took is not usual: only what it took once it is forgiven counts again.
+// The times of a suspect drive are not usual times: they count again only once it is forgiven.
 TEST(HedgerTest, learns_the_usual_time_from_trusted_drives_only) {
   Hedger hedger({.slow_min = 10ms, .slow_factor = 2, .forgiven = 2});
   for (int i = 0; i < 20; ++i) hedger.note("good", 1ms);

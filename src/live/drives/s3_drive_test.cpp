@@ -1,5 +1,5 @@
-// A drive in another object store, simulated by a server with scripted answers: what the drive asks
-// and how it signs, what it makes of each answer, and which places it refuses.
+// A drive in another object store, simulated by a server with scripted answers: what the drive
+// requests and how it signs, how it interprets each answer, and which places it refuses.
 #include "live/drives/s3_drive.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ using testing::UnorderedElementsAre;
 const DriveMark kOwnMark{"0123456789abcdef", "cold-0"};
 constexpr const char* kOwnMarkText = "orrery-drive 1\nstore 0123456789abcdef\ndrive cold-0\n";
 
-// Objects by key, two per page; the answers in `says` are given instead, one per request.
+// Objects by key, two per page. The answers in `says` are given first, one per request.
 class OtherStore {
  public:
   struct Says {
@@ -133,7 +133,7 @@ class S3DriveTest : public testing::Test {
   Result<std::unique_ptr<Drive>> opened(bool make) {
     return open_s3_drive(place, kOwnMark, access, spool, make);
   }
-  // The reason for refusing the drive.
+  // Returns the reason for refusing the drive.
   std::string refusal(bool make) {
     const auto drive = opened(make);
     if (drive) return "opened";
@@ -229,7 +229,7 @@ TEST_F(S3DriveTest, a_place_that_cannot_be_used_is_refused_with_the_reason) {
   EXPECT_THAT(other.asked, IsEmpty());
 }
 
-// If the mark could not be read when the drive was opened, the first call reads it.
+// If the marker could not be read when the drive was opened, the first call reads it.
 TEST_F(S3DriveTest, an_unread_mark_is_read_before_anything_else) {
   other.says = {{.status = 404, .code = "NoSuchBucket"}};
   const auto drive = opened(false);

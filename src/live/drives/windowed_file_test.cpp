@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// 256 KiB at first and after a leap, then twice as much each time up to 2 MiB.
+// 256 KiB at first and after a jump, then twice as much each time up to 2 MiB.
 TEST(WindowedFileTest, windows_grow_while_reads_are_sequential) {
   std::vector<std::string> asked;
   const std::uint64_t size = 9u << 20;

@@ -1,5 +1,5 @@
-// A walk names everything that a tree of plain data does not have; a removal removes only what a
-// walk has seen.
+// A walk names everything that does not belong in a tree of plain data; a removal removes only what
+// a walk has seen.
 #include "live/files/tree.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST_F(TreeTest, walk_names_links_special_files_and_outside_hard_links) {
   EXPECT_EQ(text("root/a"), "aa");
 }
 
-// In a mount namespace of its own, so that the machine is not touched.
+// In its own mount namespace, so that the machine is not affected.
 TEST_F(TreeTest, another_mount_is_odd_and_not_entered) {
   write("outside/more/deep", "d");
   constexpr int kCannotMount = 42;

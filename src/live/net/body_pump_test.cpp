@@ -7,7 +7,7 @@
 namespace orrery::net::body_pump_tests {
 namespace {
 
-// Pumps to the end and returns what goes over the wire, or "failed" if the source was at fault.
+// Pumps to the end and returns the bytes for the connection, or "failed" if the source failed.
 std::string pumped(BodySource source, std::optional<std::uint64_t> length, bool chunked,
                    std::size_t piece) {
   BodyPump pump(std::move(source), length, chunked, piece);

@@ -1,4 +1,4 @@
-// Each limit of the server on both sides of its edge.
+// Each limit of the server, just below and just above it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -74,8 +74,8 @@ TEST(ServerLimits, chunked_body_reserves_the_largest_size) {
   EXPECT_TRUE(soon([&] { return server.load->body_bytes == 1000; }));
 }
 
-// A body reserves two pieces; if they do not fit, two quarter pieces; if those do not, it is
-// refused.
+// A body reserves two pieces; if they do not fit, two quarter pieces; if those do not fit either,
+// it is refused.
 TEST(ServerLimits, streamed_bodies_share_their_memory) {
   ServerOptions options = patient();
   options.piece_bytes = options.inflow_bytes = 64 << 10;
@@ -92,7 +92,7 @@ TEST(ServerLimits, streamed_bodies_share_their_memory) {
   second.send(std::string(1 << 20, 'x'));
   EXPECT_THAT(answer_of(second, ";"), EndsWith("1048576 taken;"));
   EXPECT_TRUE(soon([&] { return server.load->body_bytes == 128 << 10; }));
-  // A body smaller than a piece reserves its own size only.
+  // A body smaller than a piece reserves only its own size.
   const TestSocket third = TestSocket::to(server.port, 10);
   third.send(put_header("/k", 1000));
   EXPECT_TRUE(soon([&] { return server.load->body_bytes == (128 << 10) + 2000; }));
@@ -264,7 +264,7 @@ TEST(ServerLimits, new_connection_replaces_the_one_that_waited_longest) {
   const TestSocket silent = TestSocket::to(server.port, 10);
   ASSERT_TRUE(soon([&] { return server.load->connections == 2; }));
   std::this_thread::sleep_for(20ms);
-  old.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");  // its wait begins again here
+  old.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");  // its waiting time starts again here
   answer_of(old, ";");
   EXPECT_THAT(wire(server.port, kNext), EndsWith("GET /next ;"));
   EXPECT_EQ(silent.rest(), "");
@@ -303,7 +303,7 @@ TEST(ServerLimits, connection_whose_body_is_being_taken_is_not_closed) {
   EXPECT_THAT(client.rest(), EndsWith("4 taken;"));
 }
 
-// While no descriptor is free, open connections are answered and the new one waits.
+// While no descriptor is free, open connections are served and a new one waits.
 TEST(ServerLimits, server_without_descriptors_accepts_later) {
   const RunningServer server([](const Request&) { return Response{.body = "answered;"}; },
                              patient(false));

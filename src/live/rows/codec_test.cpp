@@ -43,11 +43,11 @@ TEST(Codec, numbers_are_read_back_and_sort_as_bytes) {
 TEST(Codec, bytes_that_are_no_record_are_refused) {
   const auto skip = [](unsigned, std::string_view) {};
   EXPECT_FALSE(read_record("", skip));
-  EXPECT_FALSE(read_record("\x02", skip));  // of a later version
+  EXPECT_FALSE(read_record("\x02", skip));  // a later version
   EXPECT_TRUE(read_record("\x01", skip));
   EXPECT_FALSE(read_record("\x01\x05", skip));                        // a tag without a length
   EXPECT_FALSE(read_record("\x01\x05\x09only", skip));                // a length beyond the end
-  EXPECT_FALSE(read_record("\x01" + std::string(12, '\xff'), skip));  // a number without an end
+  EXPECT_FALSE(read_record("\x01" + std::string(12, '\xff'), skip));  // a number that does not end
 }
 
 }  // namespace

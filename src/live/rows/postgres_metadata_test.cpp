@@ -1,4 +1,4 @@
-// Rows in PostgreSQL on a simulated server: what is asked of it, what its faults mean, lost
+// Rows in PostgreSQL on a simulated server: the statements it gets, what its faults mean, lost
 // connections, runs, the leader, and which databases are refused.
 #include "live/rows/postgres_metadata.h"
 
@@ -42,7 +42,7 @@ class PostgresRows : public testing::Test {
     return out;
   }
   std::size_t pages() { return limits().size(); }
-  // k0000, k0002, ...: between two of them there is room.
+  // Adds rows k0000, k0002, ..., with a gap after each.
   void fill(int count) {
     Rows rows;
     for (int i = 0; i < count; ++i) rows[name_of(2 * i)] = "v" + std::to_string(i);
@@ -153,7 +153,7 @@ TEST_F(PostgresRows, a_cursor_seeks_within_the_page_it_has) {
   cursor->seek(name_of(8));
   EXPECT_EQ(cursor->key(), name_of(8));
   EXPECT_EQ(pages(), 2u) << "before what was read";
-  // Everything up to the end, k0078, was read: later keys are known not to exist.
+  // Everything up to the end, k0078, has been read, so later keys are known not to exist.
   cursor->seek(name_of(79));
   EXPECT_FALSE(cursor->valid());
   cursor->seek(name_of(78));
@@ -251,7 +251,7 @@ class PostgresLife : public testing::Test {
     EXPECT_TRUE(made) << to_text(made.error());
     return made ? std::move(*made) : nullptr;
   }
-  // The code of the refusal and what is refused.
+  // Returns the code of the refusal and what is refused.
   std::string refusal(const PostgresPlace& place) {
     const auto made = open_postgres_metadata(place);
     if (made) return "opened";
@@ -409,7 +409,7 @@ TEST_F(PostgresLife, repair_excludes_gateways_and_other_repairs) {
   auto keeper = opened(true);
   EXPECT_THAT(refusal(), HasSubstr("store.running: the store is being checked"));
   EXPECT_THAT(refusal(true), HasSubstr("store.running: a gateway runs"));
-  // A gateway that lost its connection does not get back in while a repair runs.
+  // A gateway that lost its connection cannot reconnect while a repair runs.
   keeper.reset();
   EXPECT_TRUE(server.wait_for_connections(0));
   gateway = opened();

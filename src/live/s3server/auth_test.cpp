@@ -1,5 +1,5 @@
-// Who asks: signatures in headers and in URLs, their time, scope and body, and requests without
-// one.
+// Authentication: signatures in headers and in URLs, their time, scope and body, and requests
+// without one.
 #include "live/s3server/auth.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using AuthTest = GatewayTest;
 
 constexpr TimeMs kSigned = 1'700'000'000'000;  // 2023-11-14T22:13:20Z
 
-// No tenant is known, so a signature that is well-formed and in time ends with InvalidAccessKeyId.
+// No tenant is known, so a well-formed signature at the right time ends with InvalidAccessKeyId.
 std::string claim_came_to(const net::Request& request, TimeMs now) {
   const auto parsed = s3_request_of(request, "localhost");
   if (!parsed) return "unparsed";
@@ -121,7 +121,7 @@ TEST(Authenticate, only_a_request_without_a_signature_is_anonymous) {
   EXPECT_EQ(url("20231114T101501Z", "60"), "AccessDenied");
 }
 
-// A malformed header is reported as such: "does not match" would send people looking for their key.
+// A malformed header is reported as such: "does not match" would make users suspect their key.
 TEST_F(AuthTest, an_authorization_header_has_all_its_parts) {
   put("/pail/k", "bytes");
   const std::string day = amz_time(now).substr(0, 8);
@@ -145,7 +145,7 @@ TEST_F(AuthTest, an_authorization_header_has_all_its_parts) {
   net::Request bare = signed_request({.target = "/pail/k"});
   std::erase_if(bare.headers, [](const auto& h) { return h.first == "x-amz-content-sha256"; });
   EXPECT_EQ(code(gateway->answer(bare)), "InvalidRequest");
-  // Signed without the host: anyone who saw it could send it to another host.
+  // Signed without the host: anyone who sees it could send it to another host.
   const std::string time = amz_time(now);
   const HeaderList own = {{"x-amz-content-sha256", "UNSIGNED-PAYLOAD"}, {"x-amz-date", time}};
   net::Request anywhere{.method = "GET", .target = "/pail/k", .headers = own};
@@ -238,7 +238,7 @@ TEST_F(AuthTest, a_signed_url_grants_exactly_what_it_signs) {
 
 TEST_F(AuthTest, headers_of_one_name_are_signed_as_one) {
   put("/pail/k", "bytes");
-  // Several headers of one name are one, their values joined by commas.
+  // Several headers with the same name count as one, with their values joined by commas.
   const std::string time = amz_time(now);
   net::Request twice{.method = "GET",
                      .target = "/pail/k",
@@ -259,7 +259,7 @@ TEST_F(AuthTest, headers_of_one_name_are_signed_as_one) {
                                   .region = "us-east-1"};
   twice.headers.emplace_back("Authorization", s3::authorization(joined, {"AK", "secret", ""}));
   EXPECT_EQ(gateway->answer(twice).status, 200);
-  // A credential of another day than the request, or not of this protocol at all.
+  // A credential of another day than the request, or of another protocol.
   net::Request other_day = signed_request({.target = "/pail/k"});
   for (auto& [name, value] : other_day.headers) {
     if (name != "Authorization") continue;

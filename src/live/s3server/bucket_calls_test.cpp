@@ -1,4 +1,4 @@
-// Calls about buckets: their names, places, tags, versioning and object locks.
+// Calls about buckets: their names, locations, tags, versioning and object locks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ const std::string kOwner = "<Owner><ID>main</ID><DisplayName>main</DisplayName><
 
 class BucketCalls : public GatewayTest {
  protected:
-  // The body without declaration and namespace, with "NOW" for every moment of the fixture's clock.
+  // The body without declaration and namespace, with "NOW" for every time of the fixture's clock.
   static std::string plain(const net::Response& response) {
     EXPECT_EQ(response.content_type, "application/xml");
     std::string text = response.body;
@@ -119,7 +119,8 @@ TEST_F(BucketCalls, default_retention_is_1_to_36500_days_or_years) {
   EXPECT_THAT(get("/safe?object-lock").body, HasSubstr("<Years>1</Years>"));
   EXPECT_THAT(get("/safe?object-lock").body, Not(HasSubstr("<Days>")));
   put("/safe/k", "x");
-  // The clock goes on by a millisecond at each look: it is 365 days of 86,400,000 ms from then.
+  // The clock advances by a millisecond each time it is read; the lock lasts 365 days of 86,400,000
+  // ms from then.
   const TimeMs until =
       *store::moment_of_iso(header(head("/safe/k"), "x-amz-object-lock-retain-until-date"));
   const TimeMs made = store->find("safe", "k", std::nullopt).value().modified_ms;

@@ -1,4 +1,4 @@
-// Limits of one client, and quotas of tenants, also across concurrent uploads.
+// Limits per client, and quotas of tenants, also with concurrent uploads.
 #include "live/s3server/limits.h"
 
 #include <gmock/gmock.h>
@@ -157,7 +157,7 @@ TEST_F(Quotas, are_checked_and_released_on_removal) {
   const BucketUse use = store->usage().of("pail");
   EXPECT_EQ(use.bytes, 100u);
   EXPECT_EQ(use.objects, 2u);
-  // Counted from the rows it is the same.
+  // A recount of the rows gives the same.
   Store again(StoreSetting{.metadata = metadata,
                            .drives = set,
                            .tiers = {tier},

@@ -1,5 +1,5 @@
-// Listings of objects, versions and uploads, and the removal of many objects; the documents whole,
-// because a client reads every element of them.
+// Listings of objects, versions and uploads, and deletion of many objects. Whole documents are
+// compared, because a client reads every element of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ const std::string kX = "&quot;9dd4e461268c8034f5c8564e155c67a6&quot;";  // the M
 
 class ListCalls : public GatewayTest {
  protected:
-  // The body without declaration and namespace, with "NOW" for every moment of the fixture's clock.
+  // The body without declaration and namespace, with "NOW" for every time of the fixture's clock.
   static std::string plain(const net::Response& response) {
     EXPECT_EQ(response.content_type, "application/xml");
     std::string text = response.body;
@@ -185,7 +185,7 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
                           "list-type=2&continuation-token=zz"}) {
     EXPECT_EQ(code(get(std::string("/pail?") + bad)), "InvalidArgument") << bad;
   }
-  // Uploads that are open, page by page.
+  // Open uploads, page by page.
   const std::string one = begin_parts("/pail/u1");
   const std::string two = begin_parts("/pail/u2");
   const std::string again = begin_parts("/pail/u2");
@@ -202,7 +202,7 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
   EXPECT_THAT(get("/pail?uploads&key-marker=u2").body, Not(HasSubstr("<UploadId>" + low)));
   EXPECT_EQ(ask({.method = "DELETE", .target = "/pail/u1?uploadId=" + one}).status, 204);
   EXPECT_THAT(get("/pail?uploads").body, Not(HasSubstr(one)));
-  // Versions: which is the newest, and which is a marker.
+  // Versions: which is the newest, and which is a delete marker.
   version_it("Enabled");
   const std::string id = header(put("/pail/c", "new"), "x-amz-version-id");
   ask({.method = "DELETE", .target = "/pail/c"});

@@ -1,4 +1,4 @@
-// Uploads in parts: parts, their numbers and checksums, completion, and the documents.
+// Multipart uploads: parts, their numbers and checksums, completion, and the documents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ const std::string kX = "&quot;9dd4e461268c8034f5c8564e155c67a6&quot;";  // the M
 
 class MultipartCalls : public GatewayTest {
  protected:
-  // The body without declaration and namespace, with "NOW" for every moment of the fixture's clock.
+  // The body without declaration and namespace, with "NOW" for every time of the fixture's clock.
   static std::string plain(const net::Response& response) {
     EXPECT_EQ(response.content_type, "application/xml");
     std::string text = response.body;
@@ -86,7 +86,8 @@ TEST_F(MultipartCalls, every_document_of_an_upload_is_complete) {
            .target = "/pail/a%20b?uploadId=" + id,
            .body = "<CompleteMultipartUpload><Part><PartNumber>5</PartNumber><ETag>"
                    "9dd4e461268c8034f5c8564e155c67a6</ETag></Part></CompleteMultipartUpload>"});
-  // By hand: the MD5 of the 16 bytes of the part's MD5, and the CRC32 of the four of its CRC32.
+  // Computed separately: the MD5 of the 16 bytes of the part's MD5, and the CRC32 of the four bytes
+  // of its CRC32.
   const std::string etag = "&quot;" + to_hex(s3::md5(s3::md5("x"))) + "-1&quot;";
   s3::Summer summer(s3::SumKind::crc32);
   summer.add("\x8c\xdc\x16\x83");
@@ -96,7 +97,7 @@ TEST_F(MultipartCalls, every_document_of_an_upload_is_complete) {
                 etag + "</ETag><ChecksumCRC32>" + to_base64(summer.finish()) +
                 "-1</ChecksumCRC32><ChecksumType>COMPOSITE</ChecksumType>"
                 "</CompleteMultipartUploadResult>");
-  // A client that got no answer sends it again; another upload id is unknown.
+  // A client that got no answer repeats the request; another upload id is unknown.
   EXPECT_EQ(complete("/pail/a%20b", id, {{5, "x"}}).status, 200);
   EXPECT_EQ(code(complete("/pail/a%20b", "0123", {{5, "x"}})), "NoSuchUpload");
   EXPECT_EQ(
@@ -216,7 +217,7 @@ TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
       header(head("/pail/full", {{"x-amz-checksum-mode", "ENABLED"}}), "x-amz-checksum-crc32"),
       whole);
   EXPECT_EQ(header(head("/pail/full"), "x-amz-checksum-crc32"), "");
-  // What the completion claims of the whole, and of a part, must be so.
+  // What the completion claims about the object and about a part must be true.
   const std::string id = begin_parts(
       "/pail/c", {{"x-amz-checksum-algorithm", "CRC32"}, {"x-amz-checksum-type", "FULL_OBJECT"}});
   const std::string etag = header(put_part("/pail/c", id, "1", "tail"), "ETag");
@@ -233,7 +234,7 @@ TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
             "InvalidRequest")
       << "it was begun with another";
   EXPECT_EQ(complete("/pail/c", id, {{1, etag}}).status, 200);
-  // An object in one piece.
+  // An object put in one piece.
   const std::string right = to_base64(sum(s3::SumKind::crc32, "x"));
   EXPECT_EQ(header(put("/pail/d", "x", {{"x-amz-checksum-crc32", right}}), "x-amz-checksum-crc32"),
             right);

@@ -19,7 +19,7 @@ using testing::Not;
 
 class ObjectCalls : public GatewayTest {
  protected:
-  // The status of a read of "/pail/k" under these conditions.
+  // Returns the status of a read of "/pail/k" under these conditions.
   int read(HeaderList headers) { return get("/pail/k", std::move(headers)).status; }
 };
 
@@ -30,7 +30,7 @@ class ReadConditions : public ObjectCalls {
     bare = etag.substr(1, etag.size() - 2);
     made = store->find("pail", "k", std::nullopt).value().modified_ms;
   }
-  // The second in which the object was made, plus `seconds`.
+  // The second in which the object was created, plus `seconds`.
   std::string at(int seconds) const { return http_time(made / 1000 * 1000 + seconds * 1000LL); }
 
   std::string etag;

@@ -1,5 +1,5 @@
-// Bodies as they come: what their headers announce, signed and unsigned chunks, trailers, and large
-// ones whose digests are made beside the writing.
+// Bodies as they arrive: what their headers announce, signed and unsigned chunks, trailers, and
+// large bodies whose digests are computed while they are written.
 #include "live/s3server/payload.h"
 
 #include <gtest/gtest.h>
@@ -161,7 +161,7 @@ TEST(Payload, digests_are_checked) {
             "BadDigest");
   const Read asked = read_body({.payload = kUnsigned, .sum = SumKind::crc32}, {"123456789"});
   EXPECT_EQ(asked.end.checksum.value, "y/Q5Jg==") << "the client asks for it";
-  // CRC-64/XZ, 995dc9bbdf1939fa, of one that is quick.
+  // CRC-64/XZ, 995dc9bbdf1939fa, of a quick body.
   const Read quick = read_body({.payload = kUnsigned, .quick = true}, {"12345", "6789"});
   EXPECT_EQ(quick.end.md5, "");
   EXPECT_EQ(quick.end.crc, 0x995dc9bbdf1939fau);
@@ -198,7 +198,7 @@ TEST(Payload, a_trailer_is_read_up_to_16_kib) {
   EXPECT_EQ(trailed("a:b\r\nX-Amz-Checksum-CRC32 : y/Q5Jg== \r\nc\r\n").code, "");
   EXPECT_EQ(trailed("x-amz-checksum-crc32\r\n").code, "MalformedTrailerError") << "no value";
   EXPECT_EQ(trailed("x-amz-checksum-crc32:AAAA\r\n").code, "BadDigest");
-  // 16384 bytes with the ends of their lines, and one more.
+  // 16384 bytes including the line ends, and one more.
   std::string lines;
   for (int i = 0; i < 16; ++i) lines += std::string(1023, 'l') + "\n";
   EXPECT_EQ(read_body({.payload = kChunks, .length = 1}, {"1\r\n1\r\n0\r\n" + lines + "\r\n"}).code,

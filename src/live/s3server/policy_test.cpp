@@ -1,4 +1,4 @@
-// Bucket policies: how they are read, which are refused, and what their statements say.
+// Bucket policies: how they are parsed, which are refused, and how their statements are evaluated.
 #include "live/s3server/policy.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,8 @@ std::string read_policy(const std::string& json) {
   return policy ? "read" : policy.error().code;
 }
 
-// A policy whose one statement has `value` in the field `name`, and usual values in the others.
+// A policy with one statement that has `value` in the field `name`, and common values in the
+// others.
 std::string with(const std::string& name, const std::string& value) {
   std::string text = "{\"Statement\":[{";
   for (const auto& [field, usual] : {std::pair<std::string, std::string>{"Effect", "\"Allow\""},
@@ -138,7 +139,7 @@ TEST(Wildcards, match_any_characters_in_bounded_time) {
   EXPECT_TRUE(matches_wildcard("a*b?d", "axxbcd"));
   EXPECT_FALSE(matches_wildcard("a*b?d", "axxbd"));
   EXPECT_FALSE(matches_wildcard("pail", "pail/a"));
-  // Many stars take no longer than their product.
+  // Many stars must not take exponential time.
   EXPECT_FALSE(matches_wildcard(std::string(50, '*') + "b", std::string(5000, 'a')));
 }
 

@@ -98,7 +98,7 @@ TEST_F(RestoreCalls, an_object_in_the_fast_tier_counts_as_restored) {
   });
   EXPECT_EQ(header(head("/pail/k"), "x-amz-restore"),
             "ongoing-request=\"false\", expiry-date=\"" + http_time(until) + "\"");
-  now = until - 2;  // each look at the clock is a millisecond later
+  now = until - 2;  // the clock advances by a millisecond each time it is read
   EXPECT_EQ(header(head("/pail/k"), "x-amz-restore"), "");
 }
 

@@ -1,5 +1,4 @@
-// Who may do what to another tenant's bucket: ways in that were open once, and what is not
-// revealed.
+// Access to another tenant's bucket: ways in that were once open, and what must not be revealed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +26,7 @@ class RightsTest : public GatewayTest {
   net::Response set_policy(const std::string& statements, const std::string& bucket = "safe") {
     return put('/' + bucket + "?policy", R"({"Statement":[)" + statements + "]}");
   }
-  // Makes "safe" with a version under governance for a month; returns its id.
+  // Creates "safe" with a version under governance for a month; returns its id.
   std::string governed() {
     make_safe();
     return header(put("/safe/k", "x",
@@ -213,7 +212,7 @@ TEST_F(RightsTest, an_unreadable_policy_lets_only_the_owner_in) {
   EXPECT_EQ(ask({.target = "/pail/k", .access_key = "OTHER"}).status, 403);
 }
 
-// A key that the policy does not mention is the owner's.
+// A key that the policy does not mention is reserved for the owner.
 TEST_F(RightsTest, a_removal_of_many_checks_each_key) {
   put("/pail/open", "x");
   put("/pail/shut", "x");

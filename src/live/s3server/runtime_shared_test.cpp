@@ -1,4 +1,5 @@
-// A store whose metadata several gateways share, and what its log says of damage and failed sweeps.
+// A store whose metadata several gateways share, and what its log says about damage and failed
+// sweeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ class SharedRuntime : public testing::Test {
     EXPECT_TRUE(runtime) << to_text(runtime.error());
     return runtime ? std::move(*runtime) : nullptr;
   }
-  // Bytes that no commit names.
+  // Writes bytes that no commit names.
   static void leave_behind(Runtime& runtime) {
     store::BlobWriter writer = runtime.store().writer("hot");
     EXPECT_TRUE(writer.append(std::string(20'000, 'x')));
@@ -89,7 +90,7 @@ TEST_F(SharedRuntime, the_leader_sweeps_and_renews_its_run_once_a_second) {
   ASSERT_TRUE(soon([&] {
     return hears("1 files of a crashed run belong to no object and were set aside");
   })) << heard();
-  // Every tick looks for garbage; the run is renewed once a second.
+  // Every tick checks for garbage; the run is renewed once per second.
   const auto began = std::chrono::steady_clock::now();
   const auto looks = [&] { return server.asked("BEGIN ISOLATION").size(); };
   const auto kept = [&] { return server.asked("SELECT 1").size(); };

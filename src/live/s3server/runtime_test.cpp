@@ -1,5 +1,5 @@
-// A store that runs on a folder of its own: keys and tenants over restarts, its own pages, and the
-// work that it does beside answering requests.
+// A store that runs in its own folder: keys and tenants over restarts, its own pages, and the work
+// that it does besides answering requests.
 #include "live/s3server/runtime.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ class RuntimeTest : public testing::Test {
     EXPECT_TRUE(runtime) << to_text(runtime.error());
     return runtime ? std::move(*runtime) : nullptr;
   }
-  // Signs with the keys of the first tenant, or with those given.
+  // Signs with the keys of the first tenant, or with the given keys.
   static net::Response ask(Runtime& runtime, const std::string& method, const std::string& target,
                            const std::string& body = "", const std::string& key = "AK",
                            const std::string& secret = "secret", net::HeaderList headers = {}) {
@@ -260,7 +260,7 @@ TEST_F(RuntimeTest, a_run_sweeps_after_runs_that_died) {
     ASSERT_TRUE(writer.finish());  // and no commit names it
   }
   ASSERT_EQ(files("hot"), 1u);
-  // The sweep would keep and report whole objects of a run that ended in order.
+  // The sweep would keep and report complete objects of a run that ended cleanly.
   for (const auto& at : std::filesystem::recursive_directory_iterator(folder + "/hot/data")) {
     if (at.is_regular_file()) std::filesystem::resize_file(at.path(), 10);
   }
@@ -351,7 +351,7 @@ class RuntimeRows : public testing::Test {
     options.folder = folder;
     options.keeps_house = false;
     options.log = [](const std::string& line) { ADD_FAILURE() << line; };
-    // A store that was made, whose drive has none of its 256 folders: nothing is written to it.
+    // An existing store whose drive has none of its 256 folders, so that nothing is written to it.
     std::filesystem::create_directories(folder + "/hot/data");
     std::ofstream(folder + "/hot/drive") << drives::mark_text({"id", "hot-0"});
     std::ofstream(folder + "/store") << upkeep::store_text("id", {{.name = "hot"}});
@@ -410,7 +410,7 @@ TEST_F(RuntimeRows, removed_tenants_lose_their_keys_and_the_first_stays) {
   EXPECT_TRUE(has(*runtime, rows::row::tenant("FIRST")));
 }
 
-// In order it leaves no row of itself; the number of the next is one more.
+// A run that ends cleanly leaves no row; the number of the next run is one higher.
 TEST_F(RuntimeRows, a_run_removes_its_row_when_it_ends) {
   std::uint64_t run = 0;
   {

@@ -1,5 +1,5 @@
-// Secrets at rest: tenants' secrets sealed with the master key, wrong keys, and which tenants keep
-// access over restarts.
+// Secrets at rest: tenants' secrets encrypted with the master key, wrong keys, and which tenants
+// keep access over restarts.
 #include "live/s3server/tenants.h"
 
 #include <gmock/gmock.h>
@@ -121,7 +121,7 @@ TEST_F(TenantsAtRest, plain_secrets_are_sealed_and_removed_from_the_disk) {
   const auto runtime = opened();
   EXPECT_THAT(notes(*runtime), HasSubstr("[store.sealed]"));
   EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
-  // The engine takes a merged file off the disk a moment after it is done with it.
+  // The engine removes a merged file from the disk a moment after it has finished with it.
   for (int i = 0; i < 100 && is_in_files(secret); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_FALSE(is_in_files(secret));
@@ -171,7 +171,7 @@ TEST_F(TenantsAtRest, a_wrong_key_under_the_right_id_is_refused) {
   EXPECT_EQ(ask(*runtime, "GET", "/pail/k", "AK", "s").body, "in cipher");
 }
 
-// A store encrypted before keys had check values: its data are the check.
+// A store encrypted before keys had check values: its data is used for the check.
 TEST_F(TenantsAtRest, a_key_without_a_check_value_is_checked_against_stored_data) {
   for (const std::size_t bytes : {std::size_t{9}, std::size_t{20'000}}) {
     fs::remove_all(folder);
@@ -236,8 +236,8 @@ TEST_F(TenantsAtRest, a_policy_that_is_no_longer_accepted_is_reported) {
   EXPECT_THAT(said, HasSubstr("bucket pail"));
 }
 
-// Local pages need a local host name, so that a browser led here by a foreign name cannot read
-// them.
+// Local pages need a local host name, so that a browser that was led here by a foreign name cannot
+// read them.
 TEST_F(TenantsAtRest, local_pages_are_refused_under_a_foreign_host_name) {
   auto runtime = opened();
   const auto status = [&](const std::string& target, const std::string& host) {

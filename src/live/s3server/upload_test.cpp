@@ -1,4 +1,4 @@
-// Bodies of uploads: what was announced must come, and nothing is left of what did not.
+// Bodies of uploads: they must be as announced, and nothing stays of an upload that was not.
 #include "live/s3server/upload.h"
 
 #include <gtest/gtest.h>

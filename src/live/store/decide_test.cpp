@@ -1,5 +1,5 @@
-// Decisions as commits: each expects every row that it rests on, and changes exactly the rows that
-// it should.
+// Decisions as commits: each expects every row that it depends on, and changes exactly the rows
+// that it should.
 #include "live/store/decide.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The HTTP status of each code as the S3 API reference ("Error responses") gives it, and ours for
-// codes of our own.
+// The HTTP status of each code as in the S3 API reference ("Error responses"), and that of our own
+// codes.
 #include "live/store/refusal.h"
 
 #include <gtest/gtest.h>

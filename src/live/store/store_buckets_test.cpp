@@ -1,4 +1,4 @@
-// Buckets, uploads in parts, and the collection of garbage.
+// Buckets, multipart uploads, and the collection of garbage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST_F(StoreBuckets, a_bucket_is_removed_with_its_uploads_but_not_with_objects) 
   EXPECT_EQ(files(), 0u);
 }
 
-// A blob whose row is lost must not hold up what replaces or drops it.
+// If the row of a blob is lost, what uses the blob can still be replaced or removed.
 TEST_F(StoreBuckets, an_upload_goes_on_though_a_blob_of_it_is_lost) {
   const rows::Upload upload = begun("k");
   put_part(upload, 1, "first");
@@ -88,7 +88,7 @@ TEST_F(StoreBuckets, an_upload_goes_on_though_a_blob_of_it_is_lost) {
   EXPECT_EQ(store->abort_upload("pail", "l", aborted.id).error().code, "NoSuchUpload");
 }
 
-// Only the rows that a test puts, among neighbours whose names begin alike.
+// Only the rows that a test writes, next to rows with similar names.
 class RowsTest : public StoreBench {
  protected:
   void set(const std::string& key, const std::string& value) {
@@ -276,7 +276,7 @@ TEST_F(RowsTest, garbage_is_collected_500_blobs_at_a_time) {
   EXPECT_EQ(store->collect().value(), 0u);
 }
 
-// A thousand that must wait are passed over in one call, and the next begins behind them.
+// One call passes over a thousand rows that must wait, and the next begins after them.
 TEST_F(RowsTest, garbage_that_is_being_read_does_not_hold_up_the_rest) {
   add_garbage_up_to(1001);
   for (int i = 0; i < 1000; ++i) store->pins().pin(garbage_id(i));
@@ -291,7 +291,8 @@ TEST_F(RowsTest, garbage_that_is_being_read_does_not_hold_up_the_rest) {
   EXPECT_EQ(store->collect().value(), 2u) << "999 of them wait";
 }
 
-// Other gateways may still read what was removed: it stays for ten minutes after it was first seen.
+// Other gateways may still be reading what was removed, so it stays for ten minutes after it was
+// first seen.
 TEST_F(RowsTest, shared_garbage_stays_for_ten_minutes) {
   rows.share();
   open();

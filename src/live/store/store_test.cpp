@@ -1,5 +1,5 @@
 // The store over rows and drives in memory: versions, conditions, locks, readers, stamps and names,
-// and what happens if rows are lost or answers do not come.
+// and what happens if rows are lost or answers are missing.
 #include "live/store/store.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@
 namespace orrery::store::store_tests {
 namespace {
 
-// "Using versioning in S3 buckets": what a put and a delete do, on, suspended and off.
+// "Using versioning in S3 buckets": what a put and a delete do with versioning on, suspended and
+// off.
 TEST_F(StoreTest, versions_follow_the_versioning_of_the_bucket) {
   put("k", "off");
   EXPECT_EQ(get("k", "null"), "off");
@@ -39,11 +40,12 @@ TEST_F(StoreTest, versions_follow_the_versioning_of_the_bucket) {
   EXPECT_EQ(used(*store).second, 3u);
   put("k", "null once more");
   EXPECT_EQ(used(*store).second, 3u);
-  // A delete while suspended replaces the null version by a marker of that name.
+  // A delete while versioning is suspended replaces the version "null" by a delete marker with that
+  // id.
   EXPECT_EQ(removed("k"), "marker null");
   EXPECT_EQ(get("k"), "marker");
   EXPECT_EQ(used(*store).second, 2u);
-  // The marker removed, the next newest is back.
+  // Once the marker is removed, the next newest version is back.
   EXPECT_EQ(removed("k", {.version_id = "null"}), "marker null");
   EXPECT_EQ(get("k"), "two");
   EXPECT_EQ(removed("k", {.version_id = two}), two);
@@ -156,7 +158,8 @@ TEST_F(StoreTest, a_blob_stays_while_it_is_read) {
   EXPECT_EQ(*store->collect(), 1u);
 }
 
-// An object of several parts is one row of bytes from any offset, however much is wanted.
+// An object of several parts is one sequence of bytes: reads may start at any offset and have any
+// length.
 TEST_F(StoreTest, parts_are_read_across_their_borders) {
   const std::string all = "abcdefghijklmnopqrstuvwxyz";
   std::vector<rows::Blob> blobs;
@@ -270,7 +273,7 @@ TEST(StoreRuns, a_run_takes_a_number_however_many_others_start) {
   EXPECT_EQ(second.epoch(), 2u) << "a run that lives keeps its number";
 }
 
-// The rows are older than the drives, which have seen run 41.
+// The rows are older than the drives, which have recorded run 41.
 TEST_F(StoreTest, a_run_avoids_numbers_and_names_that_the_drives_have_seen) {
   const rows::Blob before = written("of run 1");
   StoreSetting later = setting();
@@ -290,7 +293,7 @@ TEST_F(StoreOnOneDrive, stamps_follow_the_clock_and_never_repeat) {
   EXPECT_EQ(put("c", "3")->stamp, 5'000'000'002u);
   now = 5001;
   EXPECT_EQ(put("d", "4")->stamp, 5'001'000'000u);
-  // Another gateway's clock was ahead when it put this one.
+  // Another gateway whose clock is ahead has put this one.
   ASSERT_TRUE(rows.commit(
       {.changes = {{rows::row::object("pail", "e"),
                     rows::encode(rows::Version{.stamp = 9'000'000'000, .id = "null"})}}}));

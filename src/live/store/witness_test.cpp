@@ -1,5 +1,5 @@
-// What the drives have seen of the metadata: how a witness is written and read, which of several is
-// the newest, and what makes metadata doubtful.
+// What the drives have recorded about the metadata: how a witness is written and read, which of
+// several is the newest, and what makes metadata doubtful.
 #include "live/store/witness.h"
 
 #include <gtest/gtest.h>

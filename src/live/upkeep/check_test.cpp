@@ -1,4 +1,4 @@
-// A check of the whole store: what it counts, and what makes a store unclean.
+// A check of the whole store: what it counts, and what makes a store unsound.
 #include "live/upkeep/check.h"
 
 #include <gmock/gmock.h>
@@ -134,7 +134,8 @@ TEST_F(CheckTest, a_blob_without_a_version_and_a_file_without_a_row_are_counted)
   EXPECT_EQ(check_store(*store, false)->unreferenced, 1u);
 }
 
-// Small blobs are held in their rows: a wrong byte there cannot be mended, and is never returned.
+// Small blobs are stored in their rows: a wrong byte there cannot be repaired, and is never
+// returned.
 TEST_F(CheckTest, a_damaged_blob_in_its_row_is_lost) {
   tiers.front().held_bytes_max = 10;
   open();

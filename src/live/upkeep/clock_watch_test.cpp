@@ -1,4 +1,5 @@
-// A clock that is set forward removes nothing: lifecycle rules wait until somebody could see it.
+// If the clock is set forward, nothing is removed: lifecycle rules wait until a person could
+// notice.
 #include "live/upkeep/clock_watch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Damaged shards: found by a check or the scrubber, and written again where they were or on another
+// Damaged shards: found by a check or by the scrubber, and rebuilt on their own drive or on another
 // drive of the tier.
 #include "live/upkeep/mend.h"
 
@@ -56,7 +56,7 @@ TEST_F(MendTest, a_check_of_shards_counts_the_bytes_read) {
 }
 
 TEST_F(MendTest, a_shard_goes_back_to_its_drive_or_to_one_without_its_blob) {
-  const rows::Blob blob = put_blob("k", "bytes");  // the first blob begins with the second drive
+  const rows::Blob blob = put_blob("k", "bytes");  // the first blob starts with the second drive
   ASSERT_THAT(places(blob), ElementsAre("b 0", "c 0"));
   drives["b"].files().clear();
   EXPECT_EQ(mend_blob(*store, blob.id, {0}).value().shards, 1);

@@ -1,5 +1,5 @@
-// A store whose metadata are gone, empty, another store's, damaged or old is refused with the
-// reason, and a refused start changes nothing.
+// A store whose metadata is missing, empty, damaged, old or belongs to another store is refused
+// with the reason, and a refused start changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -48,7 +48,7 @@ class IdentityTest : public testing::Test {
             .random_bytes = [](std::size_t n) { return std::string(n, 'r'); },
             .run_after = of.run_after};
   }
-  // One run of a store that puts this many objects of two sizes, and may die.
+  // One run of a store that puts this many objects, of two sizes, and optionally dies.
   void run(int objects, bool dies = false, const std::string& where = {},
            const std::string& id = "id-1") {
     auto opened = open_store_folder(where.empty() ? folder : where, {{.name = "hot"}}, id);
@@ -78,7 +78,7 @@ class IdentityTest : public testing::Test {
     }
     return files;
   }
-  // The refusal of a start. Tried twice, because services restart by themselves; nothing may
+  // The refusal of a start. It is tried twice, because services restart by themselves; nothing may
   // change.
   Diagnostic refusal(const FolderWish& wish = {}) {
     const auto before = all();
@@ -179,7 +179,8 @@ TEST_F(IdentityTest, a_truncated_log_is_found_after_a_crash) {
   }
 }
 
-// A list of tables that lost its end, or is from before: the newest log still counts all commits.
+// The list of tables lost its end, or is an older copy, although the newest log still counts all
+// commits.
 TEST_F(IdentityTest, a_list_of_tables_from_before_is_found_out_after_a_crash) {
   run(2);  // the id is in a table now
   const std::string list = file_ending("MANIFEST-");
@@ -314,7 +315,7 @@ TEST_F(IdentityTest, looking_writes_nothing_and_makes_no_store) {
   EXPECT_FALSE(fs::exists(base + "/none"));
 }
 
-// A store without ids, as earlier programs left it.
+// A store without ids, as earlier versions of the program left it.
 class OldStore : public IdentityTest {
  protected:
   OldStore() {

@@ -1,5 +1,5 @@
-// A store in a folder: how it is made, opened and upgraded, which plans its tiers may have, and
-// what a first run that died leaves to the next.
+// A store in a folder: how it is created, opened and upgraded, which plans its tiers may have, and
+// what a first run that died leaves for the next.
 #include "live/upkeep/store_folder.h"
 
 #include <gmock/gmock.h>
@@ -42,14 +42,14 @@ class StoreFolderTest : public testing::Test {
     std::filesystem::create_directories(place + "/data");
     std::ofstream(place + "/drive") << drives::mark_text(as);
   }
-  // The code of what refused the store, or "opened".
+  // Returns the code of the refusal, or "opened".
   static std::string code_of(const Result<OpenedFolder>& opened) {
     return opened ? "opened" : opened.error().front().code;
   }
   std::string folder;
 };
 
-// A store of format 1, as the first released program wrote it.
+// A store of format 1, as the first released version of the program wrote it.
 class OldFormat : public StoreFolderTest {
  protected:
   void make_old() {
@@ -106,7 +106,7 @@ TEST_F(OldFormat, format_1_is_read_and_upgraded) {
   ASSERT_TRUE(check);
   EXPECT_TRUE(check->clean()) << (check->faults.empty() ? "" : check->faults.front());
   EXPECT_EQ(check->blobs, 4u);
-  // The open upload can be completed, and new objects live beside old ones.
+  // The open upload can be completed, and new objects are stored next to old ones.
   const auto upload = store->upload("pail", "c", "upload");
   ASSERT_TRUE(upload);
   const auto parts = store->parts("upload");
@@ -259,7 +259,7 @@ TEST_F(StoreFolderTest, a_refused_first_run_can_be_repeated_with_other_tiers) {
   access.keys[""] = {"key", "secret", ""};
   access.retry.attempts_max = 1;
   auto tiers = usual_tiers();
-  // No server listens there; the tiers before it have made their folders by then.
+  // No server listens there. By then, the tiers before it have made their folders.
   tiers[2] = *tier_plan_of("warm=1x:s3+http://127.0.0.1:1/pail");
   const auto refused = open_store_folder(folder, tiers, "first", false, access);
   ASSERT_FALSE(refused);
@@ -271,7 +271,7 @@ TEST_F(StoreFolderTest, a_refused_first_run_can_be_repeated_with_other_tiers) {
 }
 
 TEST_F(StoreFolderTest, a_bad_line_of_the_file_is_refused_with_its_number) {
-  // The line that is refused; 0: the file as a whole.
+  // Returns the line that is refused; 0 for the file as a whole.
   const auto line_of = [&](const std::string& text) {
     std::filesystem::create_directories(folder + "/s");
     EXPECT_TRUE(drives::write_durably(folder + "/s/store", text));

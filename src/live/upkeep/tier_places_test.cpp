@@ -1,5 +1,5 @@
-// The tiers as the lifecycle policy sees them: what a look says of an object, and what each action
-// does to its copies.
+// The tiers as the lifecycle policy sees them: what a look reports about an object, and what each
+// action does to its copies.
 #include "live/upkeep/tier_places.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class TierPlacesTest : public TierBench {
     const auto items = seen(by);
     return items.size() == 1 ? items[0].wanted : std::nullopt;
   }
-  // What an action says that follows a look; the outcome of a good one.
+  // Returns what an action reports after a look, and sets the outcome of a successful one.
   std::string act(LifecycleAction action, LifecycleOutcome* outcome = nullptr) {
     TierPlaces places(*store, moving);
     if (!places.look()) return "no look";
@@ -199,7 +199,7 @@ TEST_F(TierPlacesTest, the_objects_of_a_checkpoint_are_one_item) {
             to_hex(s3::md5(std::to_string(one.stamp) + '.' + one.extents[0].blob + ' ' +
                            std::to_string(two.stamp) + '.' + two.extents[0].blob + ' ')));
   EXPECT_TRUE(items[0].copies[0].complete);
-  // A copy that only one of them has is begun, not whole.
+  // A copy that only one of them has counts as begun, not as complete.
   change("k/2", [](rows::Version& v) { v.copies = {{.tier = "cold", .extents = v.extents}}; });
   const auto begun = seen(moving);
   ASSERT_EQ(begun.at(0).copies.size(), 2u);
@@ -253,7 +253,7 @@ TEST_F(TierPlacesTest, a_copy_is_verified_part_by_part) {
   const rows::Version a = version("a");
   EXPECT_EQ(outcome.stamp, std::to_string(a.stamp) + '.' + a.extents[0].blob + ' ');
   EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile) << "no copy there";
-  // A wrong word in the record, and bytes that cannot be had.
+  // A wrong digest in the record, and bytes that cannot be read.
   change("a", [](rows::Version& v) { v.extents[1].etag = std::string(32, '0'); });
   ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
   EXPECT_EQ(outcome.sound, false);
@@ -293,14 +293,14 @@ TEST_F(TierPlacesTest, a_bad_copy_can_be_replaced) {
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
   EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold")) << "one, the new one";
   EXPECT_NE(version("a").copies[0].extents[0].blob, before);
-  // The one that is read went bad: the other is read while a new one is made and not yet checked.
+  // The copy in use is damaged: the other one is read until a new copy has been made and verified.
   change("a", [](rows::Version& v) { v.copies[0].checked = true; });
   const std::string cold = version("a").copies[0].extents[0].blob;
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "hot", "cold")), "good");
   EXPECT_THAT(tiers_of("a"), ElementsAre("cold", "hot"));
   EXPECT_EQ(version("a").extents[0].blob, cold);
   EXPECT_EQ(get("a"), "bytes");
-  // A copy onto itself has no other copy to read from; what was written is removed.
+  // A copy onto itself has no other copy to read from; the bytes that were written are removed.
   ASSERT_TRUE(store->collect());
   const std::size_t files = drives["cold"].files().size();
   EXPECT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "cold")), kChangedMeanwhile);
