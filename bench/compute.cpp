@@ -14,7 +14,7 @@ Result<compute::DeviceModel> h100() {
   return device_model(*models->catalog().accelerator("h100-sxm"), models->kernels);
 }
 
-// Nanoseconds of a call over `calls` of them; the sum keeps the calls from being dropped.
+// Nanoseconds per call over `calls` of them; the sum keeps the compiler from dropping the calls.
 template <class Call>
 Result<double> nanoseconds_a_call(const compute::DeviceModel& device, const Call& call) {
   double sum = 0;

@@ -1,8 +1,7 @@
-// Speed of the queue in time: traces of jobs under a policy.
+// Speed of the queue in simulated time: traces of jobs under a policy.
 //
-// The Philly trace is not ours to ship: it is read from the folder that ORRERY_TRACES names;
-// without one, a synthetic stream of the same size and distributions stands in
-// (workload/job_synthesis.h).
+// The Philly trace may not be shipped. It is read from the folder that ORRERY_TRACES names; without
+// it, a synthetic stream of the same size and distributions is used (workload/job_synthesis.h).
 #include "study/rehearse/replay.h"
 
 #include <algorithm>
@@ -77,7 +76,7 @@ struct Pods {
   std::vector<workload::PodNodeRecord> nodes;
 };
 
-// As many pods and nodes as openb has, of its usual sizes.
+// As many pods and nodes as in the openb trace, with its common sizes.
 Pods openb_like() {
   constexpr int kPods = 8152;
   constexpr int kShares[] = {1000, 1000, 1000, 810, 470, 320, 650, 230};

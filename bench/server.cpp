@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kServerTries = 7;
 
-// The least of a few requests, each of a design that differs from those before it at `line`.
+// The minimum of a few requests; each design differs from the earlier ones at `line`.
 Result<double> answer_plan(const std::string& line, const std::string& unit) {
   const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());

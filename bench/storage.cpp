@@ -1,4 +1,5 @@
-// How fast a day of storage runs: saves of a large model to three tiers, and reads beside them.
+// How fast a day of storage is simulated: saves of a large model to three tiers, and concurrent
+// reads.
 #include <fmt/core.h>
 
 #include "bench/figure.h"

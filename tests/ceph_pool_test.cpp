@@ -1,5 +1,5 @@
-// The port to a RADOS pool over a simulated librados: what it asks of the library, what becomes of
-// every answer and fault, and that it gives back what it was given.
+// The port to a RADOS pool over a simulated librados: its calls to the library, how it handles
+// every answer and fault, and that it releases everything it allocated.
 #include "live/drives/ceph_pool.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ class CephPool : public testing::Test {
     EXPECT_EQ(ceph.held, 0);
   }
 
-  // What a call says, or how it fails.
+  // Returns the result of a call as text, or how it failed.
   template <class T>
   static std::string fault(const drives::Said<T>& said) {
     return said ? "none" : said.error().what;
@@ -204,7 +204,7 @@ TEST_F(CephPool, AListThatBreaksOffIsNoList) {
   EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
 }
 
-// A pool of copies has none of its own: a disk's block then.
+// A pool that keeps copies has no unit of its own, so the block size of a disk is used.
 TEST_F(CephPool, AppendsInThePoolsUnit) {
   EXPECT_EQ(pool->append_unit().value(), 4096U);
   ceph.alignment = 12288;

@@ -1,5 +1,5 @@
-// Files of others' and of our own that are refused, by code, each beside one that just passes:
-// tables, traces, logs, lists, what programs answer.
+// Input files that are refused, by code, each next to one that just passes: tables, traces, logs,
+// lists and output of other programs.
 #include <gtest/gtest.h>
 
 #include <string>

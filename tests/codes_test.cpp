@@ -1,5 +1,5 @@
-// Every way to be refused has a case of its own here, and beside it one that just passes: a check
-// that is dropped or moved by one is found by its code.
+// Every reason for a refusal has its own case here, next to one that just passes. A check that is
+// dropped or shifted by one is noticed by its code.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -47,7 +47,7 @@ TEST(codes, of_qualities_of_service) {
             "design.duplicate-name");
 }
 
-// Talks and routers are of transformers whose requests are run one by one.
+// Conversations and routers need transformers whose requests run one by one.
 TEST(codes, of_talks) {
   const auto code = [](const std::string& serve) {
     return code_of_design("workloads:\n  - serve: { " + serve + " }\n");
@@ -71,7 +71,7 @@ TEST(codes, of_talks) {
   EXPECT_EQ(code(plain + "router: prefix, arrivals: { rate: 1 /s }"), "design.talks");
 }
 
-// Tasks are talks of agents: what is not modelled of talks is not of them.
+// Agent tasks are conversations, so what is not modelled for conversations is refused for them too.
 TEST(codes, of_agents_and_retrieval) {
   const auto code = [](const std::string& serve) {
     return code_of_design(
@@ -205,7 +205,7 @@ TEST(codes, of_failover) {
   EXPECT_EQ(code("replicas: 3", ", autoscale: { max: 4, target: 16 }"), "design.autoscale");
 }
 
-// Where a tier of the store may lie.
+// Where a tier of the store may be.
 TEST(codes, of_places) {
   const auto code = [](const std::string& tiers) {
     return code_of_design("storage: [" + tiers + "]\n");
@@ -222,7 +222,8 @@ TEST(codes, of_places) {
   EXPECT_EQ(code(one + ", { tier: cold, kind: object, place: 'rados:a/c' }"), "");
 }
 
-// Codes and cores are of drives in servers that the design builds; what parity takes is not usable.
+// Erasure codes and cores belong to drives in servers that the design builds; the capacity used for
+// parity is not usable.
 TEST(codes, of_protection) {
   const auto code = [](const std::string& tier) {
     return code_of_design("storage: [{ tier: hot, kind: parallel-fs, " + tier + " }]\n");
@@ -416,7 +417,7 @@ TEST(codes, of_random_access) {
   EXPECT_EQ(code_of_design(batch + "random_access: 0.5 } }\n"), "design.range");
 }
 
-// Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
+// With two nodes: two partitions with one node each, or one with both; none in a Kubernetes fleet.
 TEST(codes, of_partitions) {
   const auto code = [](const std::string& scheduler, const std::string& partition = "") {
     const std::string jobs = "jobs: { rate: 1 /h, mean_duration: 1 h";

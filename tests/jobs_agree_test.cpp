@@ -1,5 +1,5 @@
-// The review and a run read the same jobs: what is asked of a workload, on which replicas or hosts,
-// and how many, is resolved once (model/jobs), for every template and example.
+// The review and a run read the same jobs: the demands of a workload, its replicas or hosts and
+// their number are resolved once (model/jobs). Checked for every template and example.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct Subject {
 
 void add(std::vector<Subject>& to, const std::string& name, const std::string& text) {
   const auto design = design_text::read_design(text, machine::known().catalog());
-  // Designs that name other files are read beside them, by the command line's tests.
+  // Designs that name other files are covered by the tests of the command line.
   if (design) to.push_back({name, *design});
 }
 
@@ -106,7 +106,7 @@ TEST(JobsAgree, review_and_run_read_equal_jobs) {
       const bool sliced = !v.jobs->mig.empty();
       jobs::QueuedJob other = sliced ? static_cast<const jobs::QueuedJob&>(run.slices[slice++].job)
                                      : run.streams[stream++].job;
-      // A run that cannot read a trace says so; the review does not ask for it.
+      // A run that cannot read a trace says so; the review does not need the trace.
       if (v.from_trace) other.infeasible = v.infeasible;
       EXPECT_EQ(told(v), told(other));
     }

@@ -1,4 +1,4 @@
-// `orrery probe storage` from outside: what it prints, what it leaves behind, what it refuses.
+// `orrery probe storage` from outside: what it prints, what it leaves behind, and what it refuses.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// On the disk of the build and not in a tmpfs.
+// On the disk of the build folder, not in a tmpfs.
 class DiskFolder : public agent::TestFolder {
  public:
   DiskFolder() : agent::TestFolder(ORRERY_BINARY_DIR) {}
@@ -61,7 +61,7 @@ Answer run(const std::vector<std::string>& words, const std::function<bool()>& i
   return {code, out.str(), err.str()};
 }
 
-// Short, unless `more` says otherwise.
+// Short measurements, unless `more` says otherwise.
 std::vector<std::string> probe(const std::string& place, std::vector<std::string> more) {
   std::vector<std::string> words = {"probe", "storage", place, "--quick"};
   for (const auto& [option, value] :

@@ -1,5 +1,5 @@
 // The recovery policy on a simulated Slurm: what it does after each kind of failure, that it may be
-// killed anywhere, and that a journal recorded on a real Slurm gives the same actions here.
+// killed at any point, and that a journal recorded on a real Slurm leads to the same actions here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Recovery, without_it_the_hold_is_waited_out) {
   EXPECT_TRUE(slurm.is_running(job));
 }
 
-// The node is back before anybody could see it down: all nodes of the run are avoided.
+// The node is back before it was seen down, so all nodes of the run are avoided.
 TEST(Recovery, a_node_that_comes_back_at_once_is_avoided) {
   Bench bench;
   const std::string job = bench.slurm.submit(1);
@@ -74,7 +74,8 @@ TEST(Recovery, work_moves_off_a_node_that_a_health_check_drained_as_unfit) {
   EXPECT_THAT(bench.actions, ElementsAre("requeue_job 1", "release_job 1"));
 }
 
-// A collective library often notices first: the job exits in error and then its node goes down.
+// A collective library often notices first: the job ends with an error, and then its node goes
+// down.
 TEST(Recovery, a_job_that_failed_with_its_node_is_requeued_and_one_that_failed_alone_is_not) {
   Bench bench;
   const std::string with_node = bench.slurm.submit(2);
@@ -91,7 +92,7 @@ TEST(Recovery, a_job_that_failed_with_its_node_is_requeued_and_one_that_failed_a
 }
 
 TEST(Recovery, a_begin_time_of_the_users_own_is_left_alone) {
-  Bench bench({.hold = minutes(20)});  // longer than any hold of the scheduler
+  Bench bench({.hold = minutes(20)});  // longer than any hold by the scheduler
   const std::string job = bench.slurm.submit(1);
   bench.run(seconds(3));
   bench.slurm.requeue_job(job);
@@ -134,7 +135,7 @@ TEST(Recovery, a_spare_stands_in) {
   EXPECT_THAT(bench.actions, testing::Contains("resume_spare n4").Times(1));
 }
 
-// The whole leaf is gone: draining a quarter of the fleet would only add to it.
+// A whole leaf is lost: draining a quarter of the fleet would only make it worse.
 TEST(Recovery, a_mass_failure_is_told_and_not_drained) {
   Bench bench({.nodes = 32});
   std::vector<std::string> jobs;
@@ -178,13 +179,13 @@ TEST(Recovery, a_node_that_fails_again_and_again_is_drained_as_a_lemon) {
   bench.actions.clear();
   bench.run(seconds(5));
   EXPECT_THAT(bench.actions, ElementsAre("drain_node n1"));
-  bench.slurm.repair_node("n1");  // a person insists
+  bench.slurm.repair_node("n1");  // a person repairs it again
   bench.actions.clear();
   bench.run(seconds(60));
   EXPECT_THAT(bench.actions, IsEmpty());
 }
 
-// A driver's end, before or after an action takes effect.
+// Ends a driver before or after an action takes effect.
 class DyingPort final : public failure::RecoveryPort {
  public:
   DyingPort(SimulatedSlurm& slurm, std::uint64_t& left, RandomStream& random)
@@ -242,8 +243,8 @@ TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-// Killed before or after any journalled line and any action, at random, while nodes fail: every job
-// runs in the end, none ran twice at once, and no action was left out.
+// The agent is killed at random before or after any journal line and any action while nodes fail:
+// every job runs in the end, none ran twice at the same time, and no action was omitted.
 TEST(Recovery, killed_anywhere_it_goes_on) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RandomStream random(seed, "recovery/kills");
@@ -259,7 +260,7 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
     for (int kill = 0; kill < 10; ++kill) {
       const auto& runs = bench.slurm.runs(jobs[random.below(jobs.size())]);
       bench.slurm.fail_node(runs.back().nodes.front());
-      // The agent dies somewhere inside a tick: after so many appends and actions.
+      // The agent dies inside a tick, after this many appends and actions.
       std::uint64_t left = random.below(12);
       DyingPort port(bench.slurm, left, random);
       agent::RecoverAgent doomed(
@@ -288,7 +289,7 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
   }
 }
 
-// The journal alone gives the memory back, also after it was cut to a snapshot.
+// The journal alone restores the memory, also after it was reduced to a snapshot.
 TEST(Recovery, the_journal_is_the_memory) {
   Bench bench({.nodes = 12});
   bench.slurm.make_spare("n12");
@@ -360,7 +361,7 @@ TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
   }
 }
 
-// What happened to the cluster from outside between two recorded looks, done to the simulated one.
+// Applies what happened to the real cluster between two recorded looks to the simulated one.
 void do_to(SimulatedSlurm& slurm, const failure::ClusterLook& before,
            const agent::JournalTick& tick) {
   for (std::size_t i = 0; i < before.nodes.size(); ++i) {
@@ -375,7 +376,7 @@ void do_to(SimulatedSlurm& slurm, const failure::ClusterLook& before,
   }
 }
 
-// Each job's next run goes where its next recorded run went.
+// Each job's next run is placed as its next recorded run was.
 void place_next(SimulatedSlurm& slurm, const std::vector<agent::JournalTick>& ticks) {
   for (const agent::JournalTick& tick : ticks) {
     for (const failure::RecoveryEvent& e : tick.decision.events) {
@@ -387,7 +388,8 @@ void place_next(SimulatedSlurm& slurm, const std::vector<agent::JournalTick>& ti
   }
 }
 
-// The same failures in simulated time, the jobs where the real Slurm put them: the same actions.
+// The same failures in simulated time, with the jobs where the real Slurm put them, lead to the
+// same actions.
 TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation) {
   const auto ticks = recorded();
   ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
@@ -395,7 +397,7 @@ TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation
               recorded_policy());
   std::vector<std::string> live;
   for (std::size_t i = 1; i < ticks.size(); ++i) {
-    // It happened before it was seen; the simulated cluster has until the next look to react.
+    // It happened before it was observed; the simulated cluster has until the next look to react.
     while (bench.slurm.now() < ticks[i].view.now - seconds(0.3)) {
       bench.run(seconds(0.1));
       place_next(bench.slurm, ticks);

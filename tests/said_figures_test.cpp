@@ -1,5 +1,5 @@
-// What the review and a run say under a name: a figure stands in a section of its layer, is said by
-// those who may say it, and no id stands twice in a section.
+// The names under which the review and a run report figures: each figure is in a section of its
+// layer, is reported only by those that may report it, and no id appears twice in a section.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// The alerts and the dashboard that are shipped with the store read metrics that it has.
+// The alerts and the dashboard that are shipped with the store use metrics that the store has.
 #include <gtest/gtest.h>
 
 #include <fstream>

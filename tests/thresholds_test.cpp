@@ -1,8 +1,8 @@
-// Rules at their thresholds: one per cent on either side of the figure that a rule compares, read
-// from the review itself, the finding comes or stays away.
+// Rules at their thresholds: one per cent to either side of the figure that a rule compares, read
+// from the review itself, the finding appears or does not.
 //
-// Designs that break a rule by far stand in tests/golden/rules/; a comparison that is turned
-// round or off by a few per cent is found here.
+// Designs that break a rule by far are in tests/golden/rules/. This test detects a comparison that
+// is inverted or off by a few per cent.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -41,11 +41,11 @@ bool finds(const std::string& text, std::string_view rule) {
 // A limit that the design sets on a figure of the review.
 struct Limit {
   const char* rule;
-  const char* name;  // of the template
-  const char* path;  // where the limit stands
+  const char* name;  // name of the template
+  const char* path;  // place of the limit in the design
   Layer layer;
   const char* figure;
-  const char* unit;  // base unit of the figure, as the file writes it
+  const char* unit;  // base unit of the figure, as written in the file
 };
 
 void PrintTo(const Limit& l, std::ostream* out) { *out << l.rule << " on " << l.name; }
@@ -94,7 +94,7 @@ TEST(thresholds, whole_numbers_are_enough_at_the_number_and_not_one_below) {
   // 120 nodes of the run, 2 of the service and 5 of the group.
   EXPECT_FALSE(finds(with(text, "fleet[0].count", "127"), "cluster.nodes"));
   EXPECT_TRUE(finds(with(text, "fleet[0].count", "126"), "cluster.nodes"));
-  // Four nodes a rack.
+  // Four nodes per rack.
   EXPECT_FALSE(finds(with(text, "site.racks", "32"), "facility.rack-positions"));
   EXPECT_TRUE(finds(with(text, "site.racks", "31"), "facility.rack-positions"));
 }

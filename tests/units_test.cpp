@@ -1,5 +1,5 @@
-// The systemd units of the package: what a service could do to its machine if somebody took it
-// over, as `systemd-analyze security` scores it (0 to 10), and that the units are valid.
+// The systemd units of the package: what an attacker who has taken over a service could do to the
+// machine, as scored by `systemd-analyze security` (0 to 10), and that the units are valid.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,5 @@
-// A NIC that pauses the network: who stands, for how long, and where that time is booked.
+// A NIC that pauses the network: which runs stop, for how long, and to which cause that time is
+// booked.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -15,7 +16,7 @@ using cluster::GpuTime;
 
 namespace {
 
-// Two runs side by side on RoCE, where nothing fails but NICs that pause.
+// Two runs next to each other on RoCE; the only faults are NICs that send pause frames.
 design::Design stormy(std::optional<bool> watchdog) {
   design::Design d = world::sample_design();
   d.fleet.front().failures = {.node_mtbf = years(1e6), .storm_mtbf = years(3)};
@@ -50,7 +51,8 @@ TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stand) {
     ended += job.interruptions;
     paused_s += static_cast<double>(job.time_ns[at(Cause::paused)]) / 1e9;
   }
-  // Each strikes the host it is on, and with it at most one run; the other stands two seconds.
+  // Each fault affects the host that it is on, and through it at most one run; the other run stops
+  // for two seconds.
   EXPECT_LE(ended, storms);
   EXPECT_GT(paused_s, 0.2 * static_cast<double>(storms));
   EXPECT_LE(paused_s, 4.0 * static_cast<double>(storms)) << "two runs at the most";

@@ -12,8 +12,8 @@ std::string stem_of(const std::string& path) { return path.substr(0, path.rfind(
 
 bool is_word(char c) { return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '_'; }
 
-// The name that a line at the margin declares or defines: the word before its first '('. Empty
-// where there is none, or no type stands before it.
+// Returns the name that an unindented line declares or defines: the word before its first '('.
+// Returns an empty text if there is none, or if no type precedes it.
 std::string_view declared_in(std::string_view line) {
   if (line.empty() || !is_word(line.front())) return {};
   const std::size_t open = line.find('(');
@@ -59,9 +59,11 @@ struct Words {
   }
 };
 
-// Headers that no other part of the product includes, but for parts that are such themselves.
+// Returns headers that no other part of the product includes, except parts that have no caller
+// themselves.
 std::set<std::string> headers_without_caller(const std::vector<Source>& product) {
-  std::map<std::string, std::set<std::string>> includers;  // header -> stems
+  std::map<std::string, std::set<std::string>> includers;  // header -> names of files without
+                                                           // extension
   for (const Source& source : product) {
     if (source.path.starts_with("src/") && source.path.ends_with(".h")) includers[source.path];
   }
@@ -112,7 +114,7 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
                        [](const Source& s) { return is_product(s.path); });
   Complaints complaints;
   const std::vector<Unwired> rows = read_unwired(list, complaints);
-  std::set<int> needed;  // lines of the list
+  std::set<int> needed;  // rows of the list that are needed
   const auto is_listed = [&](const std::string& path, std::string_view function) {
     bool listed = false;
     for (const Unwired& row : rows) {
@@ -131,7 +133,7 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
   Words words;
   for (const Source& source : product) words.read(source);
   for (const Declared& d : words.declared) {
-    // The row of a whole header covers what it declares.
+    // A row for a whole header covers everything that it declares.
     if (words.uses.contains(d.name) || headers.contains(d.path) || is_listed(d.path, d.name)) {
       continue;
     }

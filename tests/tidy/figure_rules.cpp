@@ -15,16 +15,16 @@ bool starts_with_any(std::string_view path, std::initializer_list<std::string_vi
   return false;
 }
 
-// Words that are also a column of a file or a key of a page, and mean that there.
+// Words that are also a column of a file or a key of a page, with that meaning there.
 const std::set<std::string>& other_words() {
   static const std::set<std::string> kWords = {
       "fleet_share",    // a column of `simulate --replay`: the share of a tenant
-      "loss_per_save",  // a key of the storage page, of a cache line of saves
+      "loss_per_save",  // a key of the storage page: the loss of a cache that holds saves
   };
   return kWords;
 }
 
-// Name of the constant that a line defines by a number; empty if it defines none.
+// Returns the name of the constant that a line defines by a number; empty if it defines none.
 std::string constant_of(std::string_view line) {
   static const std::regex kConstant(
       R"(\bconstexpr (double|float|Seconds|Bytes|BytesPerSecond|Watts|Usd|UsdPerSecond|UsdPerByte)"

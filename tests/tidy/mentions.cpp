@@ -13,7 +13,7 @@ bool is_there(const std::string& mention, const std::set<std::string>& headers) 
   });
 }
 
-// What a person reads of a line of code; nothing if it has no comment.
+// Returns the comment of a line of code, or an empty text.
 std::string comment_of(const std::string& line) {
   const std::size_t slashes = line.find("// ");
   return slashes == std::string::npos ? "" : line.substr(slashes);
