@@ -59,7 +59,7 @@ Answer answer_to(const char* name, const std::vector<Change>& changes) {
 using figures::Layer;
 
 // A goal without a figure used to be shown as 0 %.
-TEST(answers, a_goal_that_nothing_gives_has_no_value) {
+TEST(answers, a_goal_without_a_figure_has_no_value) {
   const Answer a = answer_to("inference-pod", {{"workloads[0].serve.precision", "nvfp4"}});
   ASSERT_EQ(a.verdict.goals.size(), 2U);
   for (const figures::GoalOutcome& g : a.verdict.goals) {
@@ -71,7 +71,7 @@ TEST(answers, a_goal_that_nothing_gives_has_no_value) {
 }
 
 // Weights of 4 bits used to be refused because there are no 4-bit products, which they do not need.
-TEST(answers, weights_in_four_bits_are_served_by_wide_products) {
+TEST(answers, four_bit_weights_are_served_without_four_bit_products) {
   const auto served = [](const char* precision) {
     return answer_to("inference-pod", {{"workloads[0].serve.precision", precision}});
   };
@@ -103,7 +103,7 @@ TEST(answers, a_process_loads_weights_as_fast_as_it_can) {
 }
 
 // An on-premises object store on flash used to answer in 100 ms, like a rented one.
-TEST(answers, an_object_store_answers_as_its_devices_and_its_gateway_do) {
+TEST(answers, latency_of_an_object_store_follows_its_devices_and_gateway) {
   const auto of = [](const char* name, const char* label) {
     const Answer a = answer_to(name, {});
     const machine::Tier* tier = machine::find_tier(a.review.machine->tiers, label);
@@ -126,7 +126,7 @@ TEST(answers, frozen_weights_have_no_gradients_to_compute) {
 }
 
 // 100 GB/s per link and direction; the domain consists of the accelerators of the node.
-TEST(answers, accelerators_may_be_joined_by_another_link) {
+TEST(answers, accelerators_may_use_another_link) {
   const auto with = [](const char* custom) {
     return answer_to("superpod-h100", {{"fleet[0].custom", custom}});
   };
@@ -166,7 +166,7 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
 }
 
 // One switch used to connect three sites on two continents.
-TEST(answers, every_site_has_a_network_of_its_own) {
+TEST(answers, every_site_has_its_own_network) {
   const Answer a = answer_to("chatbot-zones", {});
   ASSERT_EQ(a.review.machine->networks.size(), 3U);
   for (const machine::Networks& n : a.review.machine->networks) {
@@ -201,7 +201,7 @@ TEST(answers, nodes_are_held_once) {
 
 // `write` from 0.1 to 100 GB/s used to cost the same. A tlc-gen4 drive delivers 0.8 of its rate;
 // the code is 8 + 2.
-TEST(answers, bandwidth_of_storage_is_paid_for) {
+TEST(answers, bandwidth_of_storage_costs_money) {
   const auto annual = [](const char* write) {
     return answer_to("superpod-h100", {{"storage[0].servers", ""},
                                        {"storage[0].devices_per_server", ""},
@@ -215,7 +215,7 @@ TEST(answers, bandwidth_of_storage_is_paid_for) {
 
 // Metadata servers used to be free. Each costs 18.5 kUSD and draws 600 W, as a plain two-socket
 // server.
-TEST(answers, metadata_servers_are_bought_and_fed) {
+TEST(answers, metadata_servers_cost_money_and_power) {
   const auto with = [](const char* servers) {
     return answer_to("superpod-h100", {{"storage[0].metadata.servers", servers}});
   };
@@ -240,7 +240,7 @@ TEST(answers, metadata_servers_are_bought_and_fed) {
 // The figure used to be "45 % [36 .. 54]" with a rent of 1.8 to 14.2, and later "64 % [12.5 ..
 // 244]" with the highest list price inside the interval of a contract. The interval follows from
 // those of the contract and of the bill, which are independent.
-TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) {
+TEST(answers, break_even_interval_follows_the_rent_and_comes_with_the_own_use) {
   const Answer a = answer_to("superpod-h100", {});
   const review::CostView& c = a.review.cost;
   ASSERT_TRUE(c.market && c.contract);
@@ -262,7 +262,7 @@ TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) 
 }
 
 // A tier with neither device nor rate used to get 0 B/s, and the fix was a million servers.
-TEST(answers, a_tier_of_which_only_the_kind_is_said_is_the_usual_one) {
+TEST(answers, a_tier_with_only_a_kind_gets_common_values) {
   const Answer a = answer_to(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 16 }]\n"
       "fabric: { storage: { topology: fat-tree, switch: qm9700 } }\n"
@@ -289,7 +289,7 @@ TEST(answers, servers_alone_have_a_price_for_a_node_hour) {
 
 // Servers next to accelerators are part of what an accelerator-hour costs, but do not count as
 // accelerators.
-TEST(answers, servers_beside_accelerators_are_no_accelerators) {
+TEST(answers, servers_next_to_accelerators_do_not_count_as_accelerators) {
   const Answer without = answer_to("superpod-h100", {});
   const Answer with = answer_to(
       "superpod-h100", {{"fleet",
@@ -301,7 +301,7 @@ TEST(answers, servers_beside_accelerators_are_no_accelerators) {
 
 // Eight H100 nodes for ten minutes per day cost 1.6 MUSD per year; renting these hours would cost
 // 0.1.
-TEST(answers, machines_that_stand_idle_are_cheaper_rented) {
+TEST(answers, rarely_used_machines_are_cheaper_rented) {
   const Answer a = answer_to("recommender", {});
   const rules::Finding* f = a.finding("cost.renting");
   ASSERT_NE(f, nullptr);
@@ -315,7 +315,7 @@ TEST(answers, machines_that_stand_idle_are_cheaper_rented) {
 
 // Adapters of rank 16 on the attention of an 8B model: 32 layers x 16 x (q 8192 + k, v 5120 each +
 // o 8192) = 13.6 M numbers, not 8 G.
-TEST(answers, a_run_of_adapters_saves_the_adapters) {
+TEST(answers, fine_tuning_adapters_saves_only_the_adapters) {
   const auto size = [](const char* lora) {
     return answer_to("single-node", {{"workloads[0].train.lora", lora}})
         .figure(Layer::storage, "checkpoint_size");
@@ -327,7 +327,7 @@ TEST(answers, a_run_of_adapters_saves_the_adapters) {
 }
 
 // An objective for whole requests used to be accepted but ignored for language models.
-TEST(answers, whole_requests_end_within_their_bound) {
+TEST(answers, request_time_objectives_limit_capacity) {
   const auto service = [](const char* bound) {
     return answer_to("inference-pod", {{"workloads[0].serve.replicas", ""},
                                        {"workloads[0].serve.objective.latency_p99", bound}});
@@ -343,7 +343,7 @@ TEST(answers, whole_requests_end_within_their_bound) {
 }
 
 // Values that the author writes have no interval, and replicas are whole numbers.
-TEST(answers, what_is_given_is_exact_and_replicas_are_whole) {
+TEST(answers, given_values_are_exact_and_replicas_are_whole_numbers) {
   const Answer a = answer_to("single-node", {});
   const Estimate every = a.verdict.figure(Layer::storage, "interval")->estimate;
   EXPECT_EQ(every.low, every.high);

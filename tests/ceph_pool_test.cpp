@@ -50,7 +50,7 @@ class CephPool : public testing::Test {
   std::unique_ptr<drives::Pool> pool = drives::open_ceph_pool({.pool = "hot", .space = "store-1"});
 };
 
-TEST_F(CephPool, ConnectsWithTheFirstCallAsThePlaceSays) {
+TEST_F(CephPool, ConnectsAtTheFirstCallToTheGivenPlace) {
   EXPECT_THAT(ceph.times, IsEmpty()) << "nothing is asked before";
   ASSERT_TRUE(pool->list());
   EXPECT_EQ(ceph.cluster, "ceph");
@@ -69,7 +69,7 @@ TEST_F(CephPool, ConnectsWithTheFirstCallAsThePlaceSays) {
   EXPECT_EQ(ceph.times["ioctx_destroy"], 1);
 }
 
-TEST_F(CephPool, TakesTheConfigurationUserAndKeyringThatItIsGiven) {
+TEST_F(CephPool, UsesTheGivenConfigurationUserAndKeyring) {
   pool = drives::open_ceph_pool({.pool = "hot",
                                  .space = "s",
                                  .conf = "/here/c.conf",
@@ -94,7 +94,7 @@ TEST_F(CephPool, ACallThatFindsAnotherConnectingIsSilentAtOnce) {
   EXPECT_EQ(ceph.times["connect"], 1);
 }
 
-TEST_F(CephPool, ConnectsAgainAfterItCouldNot) {
+TEST_F(CephPool, ReconnectsAfterAFailure) {
   ceph.codes["connect"] = -ETIMEDOUT;
   EXPECT_EQ(fault(pool->list()), "cannot connect as client.orrery: Connection timed out");
   EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
@@ -108,7 +108,7 @@ TEST_F(CephPool, ConnectsAgainAfterItCouldNot) {
   EXPECT_TRUE(pool->list());
 }
 
-TEST_F(CephPool, SaysWhichPartOfTheWayWasClosed) {
+TEST_F(CephPool, ReportsWhichStepOfConnectingFailed) {
   ceph.codes["create2"] = -EINVAL;
   EXPECT_EQ(fault(pool->space()), "librados: Invalid argument");
   EXPECT_EQ(kind(pool->space()), drives::PoolFault::broken);
@@ -157,7 +157,7 @@ TEST_F(CephPool, AnAppendSaysWhereItFailed) {
   EXPECT_EQ(ceph.objects["a"], "x");
 }
 
-TEST_F(CephPool, AnAppendIsOnItsWayBeforeItIsWaitedFor) {
+TEST_F(CephPool, AnAppendIsSentBeforeItIsWaitedFor) {
   const auto one = pool->append("a", "1", true);
   const auto two = pool->append("a", "2", false);
   EXPECT_EQ(ceph.objects["a"], "12");
@@ -196,7 +196,7 @@ TEST_F(CephPool, EveryCodeIsAFaultOfThePort) {
   EXPECT_EQ(fault(pool->append_unit()), "the pool hot: Input/output error");
 }
 
-TEST_F(CephPool, AListThatBreaksOffIsNoList) {
+TEST_F(CephPool, AnInterruptedListingFails) {
   ASSERT_TRUE(append("a", "x", true));
   ceph.codes["list_end"] = -EIO;
   EXPECT_EQ(fault(pool->list()), "cannot list the pool hot: Input/output error");
@@ -211,7 +211,7 @@ TEST_F(CephPool, AppendsInThePoolsUnit) {
   EXPECT_EQ(pool->append_unit().value(), 12288U);
 }
 
-TEST_F(CephPool, SpaceIsWhatTheMonitorsSayOfThisPool) {
+TEST_F(CephPool, SpaceIsReportedByTheMonitors) {
   ceph.answer = R"({"pools":[{"name":"cold","stats":{"stored":1,"max_avail":2}},)"
                 R"({"name":"hot","stats":{"stored":300,"max_avail":5000}}]})";
   const auto space = pool->space();
@@ -223,7 +223,7 @@ TEST_F(CephPool, SpaceIsWhatTheMonitorsSayOfThisPool) {
   EXPECT_EQ(ceph.times["mon_command"], 1);
 }
 
-TEST_F(CephPool, SpaceIsNothingWhereTheMonitorsHaveNotCounted) {
+TEST_F(CephPool, SpaceIsUnknownUntilTheMonitorsHaveCounted) {
   for (const char* answer : {"not json", "{}", R"({"pools":[]})", R"({"pools":[{"name":"hot"}]})",
                              R"({"pools":[{"name":"cold","stats":{"max_avail":2}}]})"}) {
     ceph.answer = answer;
@@ -242,7 +242,7 @@ TEST_F(CephPool, SpaceIsAskedAgainAfterAFault) {
   EXPECT_EQ(pool->space()->total_bytes, 7U);
 }
 
-TEST(PoolPlace, IsReadOrRefusedInASentence) {
+TEST(PoolPlace, IsParsedOrRefusedWithAReason) {
   const auto why = [](const std::string& text) {
     const auto place = drives::pool_place_of(text);
     return place ? "none" : place.error()[0].what;

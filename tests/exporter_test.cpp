@@ -162,7 +162,7 @@ TEST(Exporter, a_real_prometheus_scrapes_it_and_the_rules_see_the_values) {
               HasSubstr("alertstate=\"pending\""));
 }
 
-TEST(Exporter, a_real_slurm_is_read_as_it_is) {
+TEST(Exporter, metrics_of_a_real_slurm_are_correct) {
   using testing_slurm::Cluster;
   const std::string lacks = Cluster::missing();
   if (!lacks.empty()) GTEST_SKIP() << lacks;

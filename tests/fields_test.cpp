@@ -230,7 +230,7 @@ bool is_label(const design::Field& f) { return f.moves == "label"; }
 
 bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
-TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
+TEST(Fields, every_field_states_its_effect_or_why_it_has_none_yet) {
   std::string silent;
   for (const design_text::SectionShape& section : design_text::design_shape()) {
     for (const design_text::FieldShape& f : section.fields) {
@@ -244,7 +244,7 @@ TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
 }
 
 // A field that cannot have an effect is refused with the sentence of its row.
-TEST(Fields, that_cannot_act_yet_are_refused_with_a_reason) {
+TEST(Fields, fields_without_an_effect_are_refused_with_a_reason) {
   const auto design = design_text::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"
       "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s }, max_tokens: 8 }\n",
@@ -255,7 +255,7 @@ TEST(Fields, that_cannot_act_yet_are_refused_with_a_reason) {
   EXPECT_FALSE(design.error()[0].why.empty());
 }
 
-TEST(Fields, all_stand_in_the_rich_designs) {
+TEST(Fields, the_rich_designs_use_every_field) {
   std::set<std::string> said;
   for (const Rich& rich : rich_designs()) {
     for (const FieldPlace& p : FieldWalk(rich.design, machine::known().catalog()).places) {
@@ -275,7 +275,7 @@ TEST(Fields, all_stand_in_the_rich_designs) {
   EXPECT_EQ(missing, "");
 }
 
-TEST(Fields, move_what_they_declare) {
+TEST(Fields, every_field_has_its_declared_effect) {
   std::vector<Rich> all = rich_designs();
   struct Proof {
     bool shown = false;

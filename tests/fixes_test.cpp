@@ -195,7 +195,7 @@ TEST(Fixes, guide_counts_the_rules_and_has_a_row_for_each) {
 
 class EveryRule : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryRule, finds_what_its_golden_file_says) {
+TEST_P(EveryRule, findings_match_the_golden_file) {
   const std::filesystem::path file = rules_folder() / (GetParam() + ".golden");
   std::string now;
   for (const Mutation& m : read_mutations(file)) now += (now.empty() ? "" : "\n") + told(m);
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(rules, EveryRule, testing::ValuesIn(rule_ids()),
 
 class EveryMutation : public testing::TestWithParam<Mutation> {};
 
-TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
+TEST_P(EveryMutation, breaks_only_its_rule_and_the_edits_fix_it) {
   const Mutation& m = GetParam();
   const std::string text = template_text(m.name);
   const std::set<std::string> before = rules_in(findings_of(text));
@@ -373,7 +373,7 @@ std::vector<std::string> template_names() {
 
 class EveryTemplate : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryTemplate, is_mended_after_any_prank) {
+TEST_P(EveryTemplate, edits_fix_any_prank) {
   const std::string text = template_text(GetParam());
   // A third of the pranks on each template, different ones on the next; a full run applies all
   // pranks to all templates.

@@ -89,7 +89,7 @@ std::string replayed(const std::string& golden) {
 
 class Golden : public testing::TestWithParam<GoldenFile> {};
 
-TEST_P(Golden, prints_what_it_printed) {
+TEST_P(Golden, output_matches_the_golden_file) {
   const std::string golden = golden_text(GetParam().path);
   ASSERT_NE(golden.find("\n$ "), std::string::npos) << "no command in " << GetParam().path;
   expect_golden(GetParam().path, replayed(golden));

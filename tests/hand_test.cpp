@@ -104,7 +104,7 @@ TEST(hand, storage_networks_have_ports_for_their_servers) {
 }
 
 // One port per host, switch and storage server; RJ45 and copper, no optics.
-TEST(hand, management_networks_reach_all_that_has_a_port_and_are_of_copper) {
+TEST(hand, management_networks_reach_every_port_and_use_copper) {
   const Told& t = told("superpod-h200");
   const machine::Networks& n = t.review.networks();
   EXPECT_EQ(n.management.topology->endpoints, 127 + (32 + 16) + (11 + 8) + (32 + 4 + 48));
@@ -184,7 +184,7 @@ TEST_P(EveryPod, saves_and_restores) {
   EXPECT_NEAR(t_.at(Layer::storage, "host_memory"), memory, 0.02 * memory);
 }
 
-TEST_P(EveryPod, failures_and_what_they_leave) {
+TEST_P(EveryPod, failures_and_goodput) {
   const review::TrainView& v = t_.train();
   const double mtbf = t_.at(Layer::failure, "mtbf");
   EXPECT_NEAR(mtbf * v.hosts * v.failure.node_rate.base(), 1, 1e-9);
@@ -285,7 +285,7 @@ design::Design template_of(const std::string& name) {
 
 // 200 M samples of 1 MB with a pinned cache of 100 TB in front: half of the reads are hits, except
 // in the first of three epochs, which fills the cache.
-TEST(hand, a_cache_in_front_of_the_lake_is_hit_by_its_share) {
+TEST(hand, hit_rate_of_a_cache_follows_from_its_size) {
   design::Design d = template_of("av-vision");
   auto& data = std::get<design::Train>(d.workloads[0].task).dataset;
   data.tier = "lake";
@@ -317,7 +317,7 @@ TEST(hand, a_rack_of_many_hosts_swings_once) {
 // One sample on one accelerator: 60 rows of 128 16-bit numbers are read, and then read and written
 // with their moment; forward once and backward at twice the cost; weights and one moment of every
 // row are held in memory.
-TEST(hand, a_recommender_s_step_by_its_rows) {
+TEST(hand, step_time_of_a_recommender_follows_from_its_rows) {
   design::Design d = template_of("recommender");
   auto& asked = std::get<design::Train>(d.workloads[0].task);
   asked.batch = 1;
@@ -342,7 +342,7 @@ TEST(hand, a_recommender_s_step_by_its_rows) {
 // The newest three and the one in flight in addition to 5 TB of data; a milestone per week and the
 // last one; on a versioned tier also what was deleted within the week; without a rule everything
 // that was ever saved.
-TEST(hand, tiers_hold_what_the_keep_rules_say) {
+TEST(hand, contents_of_tiers_follow_from_the_keep_rules) {
   design::Design d = template_of("superpod-h200");
   auto& save = *std::get<design::Train>(d.workloads[0].task).checkpoint;
   const auto reviewed = [&] { return review::run_stages(d, machine::known()); };
@@ -365,7 +365,7 @@ TEST(hand, tiers_hold_what_the_keep_rules_say) {
 
 // A tier without a number of metadata servers has one: creating 960 files takes 48 ms at 20,000 per
 // second, and 12 ms at 80,000.
-TEST(hand, names_are_created_by_one_server_where_none_is_counted) {
+TEST(hand, a_tier_without_a_number_of_metadata_servers_has_one) {
   design::Design d = template_of("superpod-h200");
   const auto writes = [&] {
     return review::run_stages(d, machine::known()).trains[0].checkpoint->drain.total.base();

@@ -404,7 +404,7 @@ void expect_inside(const Published& p, bool own_rate, double widest_factor, doub
 
 // Published fleets of equal size differ by a factor of six, so a fleet's own rate narrows the
 // interval.
-TEST(published, runs_lie_inside_the_intervals) {
+TEST(published, runs_are_inside_the_intervals) {
   const Published runs[] = {
       // Llama 3 (arXiv 2407.21783): 419 unexpected interruptions in 54 days, over 90 % effective.
       {2048, hours(54.0 * 24 / 419), 0.92, 419},
@@ -420,7 +420,7 @@ TEST(published, runs_lie_inside_the_intervals) {
 // What remains of the interval comes from the assumed restart time, two thirds to one and a half of
 // it. For a fleet that gives its own times as well as its rate, the goodput interval is at most
 // four points wide. Llama 3's own times are not published; those here are an example.
-TEST(published, own_times_of_recovery_narrow_what_own_rates_leave) {
+TEST(published, measured_recovery_times_narrow_the_interval_further) {
   const Published llama{2048, hours(54.0 * 24 / 419), 0.92, 419};
   const auto width = [&](const design::Recovery& recovery) {
     design::Design d = run_of(llama, true);

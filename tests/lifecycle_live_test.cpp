@@ -144,7 +144,7 @@ class LifecycleLive : public testing::Test {
   mutable S3FaultServer cold_;
 };
 
-TEST_F(LifecycleLive, loses_no_good_copy_whatever_is_killed_when) {
+TEST_F(LifecycleLive, no_good_copy_is_lost_whatever_is_killed_at_any_time) {
   const int kills = std::getenv("ORRERY_FULL") ? 500 : 15;
   RandomStream random(1, "lifecycle-live");
   std::vector<int> finished;
@@ -201,7 +201,7 @@ TEST_F(LifecycleLive, loses_no_good_copy_whatever_is_killed_when) {
   }
 }
 
-TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_pushes_nothing_out) {
+TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_replaces_no_other) {
   write(1, true);
   write(2, true);
   // A header that announces 64 bytes of data, followed by only 10.
@@ -219,7 +219,7 @@ TEST_F(LifecycleLive, a_checkpoint_with_wrong_lengths_pushes_nothing_out) {
   EXPECT_EQ(code_of(start(true)), 1) << log();
 }
 
-TEST_F(LifecycleLive, a_file_that_is_no_journal_stays_as_it_is) {
+TEST_F(LifecycleLive, a_file_that_is_not_a_journal_stays_unchanged) {
   write(1, true);
   for (const std::string text : {"{\"a\":1}", "{\"a\":1}\n", "notes\nof mine"}) {
     folder_.write("journal", text);
@@ -267,7 +267,7 @@ TEST_F(LifecycleLive, two_agents_with_opposite_rules_lose_nothing) {
   }
 }
 
-TEST_F(LifecycleLive, a_second_agent_on_a_place_is_told_whose_it_is) {
+TEST_F(LifecycleLive, a_second_agent_on_a_place_learns_who_owns_it) {
   write(1, true);
   const pid_t first = start(false);
   ASSERT_TRUE(waits_for("verify step-1  cold")) << log();
@@ -284,7 +284,7 @@ TEST_F(LifecycleLive, a_second_agent_on_a_place_is_told_whose_it_is) {
   EXPECT_EQ(code_of(start({"cold=s3://bucket/run,all"}, "third", {"--once"})), 0) << log();
 }
 
-TEST_F(LifecycleLive, a_pace_is_waited_for_and_not_taken_for_the_end) {
+TEST_F(LifecycleLive, a_run_waits_for_the_pace_of_a_place_before_it_ends) {
   write(1, true);
   write(2, true);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -351,7 +351,7 @@ TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
   EXPECT_TRUE(is_good_hot(8));
 }
 
-TEST_F(LifecycleLive, what_an_unprivileged_user_may_not_touch_is_told_and_stays) {
+TEST_F(LifecycleLive, files_without_permission_are_reported_and_left_alone) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can take rights away from itself";
   for (int step = 1; step <= 3; ++step) write(step, true);
   fs::create_directories(folder_.at("deep"));

@@ -292,7 +292,7 @@ class Schedule {
   bool is_calm_ = false;
 };
 
-TEST(Lifecycle, loses_nothing_whatever_is_killed_when) {
+TEST(Lifecycle, no_good_copy_is_lost_whenever_the_driver_is_killed) {
   const bool is_long = std::getenv("ORRERY_FULL") != nullptr;
   const std::uint64_t schedules = is_long ? 100'000 : 200;
   int kills = 0;

@@ -515,7 +515,8 @@ class Trees {
   std::size_t gone_ = 0;
 };
 
-TEST(LifecycleTrees, nothing_outside_is_touched_no_last_copy_goes_and_every_refusal_is_told) {
+TEST(LifecycleTrees,
+     nothing_outside_is_touched_no_last_copy_is_removed_and_every_refusal_is_reported) {
   std::uint64_t trees = std::getenv("ORRERY_FULL") ? 10'000 : 200;
   const char* first = std::getenv("ORRERY_SEED");  // selects one tree, or a few, to examine
   const char* count = std::getenv("ORRERY_TREES");

@@ -238,7 +238,7 @@ TEST(Prometheus, equal_reviews_give_equal_bytes) {
             emit_grafana(superpod().review, kSource).value());
 }
 
-TEST(Prometheus, selectors_are_found_and_strings_are_passed_over) {
+TEST(Prometheus, selectors_are_found_and_strings_are_skipped) {
   EXPECT_THAT(
       emit::selectors_of("rate(up{job='a}b'}[5m]) / on (x) DCGM_A > 3 and f('DCGM_B') == up"),
       testing::ElementsAre("up{job='a}b'}", "DCGM_A", "up"));

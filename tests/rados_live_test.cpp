@@ -165,7 +165,7 @@ class KeptObjects {
   std::uint32_t seed_ = 0;
 };
 
-TEST_F(RadosLive, a_store_on_it_keeps_what_it_acknowledged) {
+TEST_F(RadosLive, a_store_on_a_pool_keeps_acknowledged_objects) {
   if (!is_full()) GTEST_SKIP() << "crashes of a store and of a cluster: ORRERY_FULL=1";
   const std::vector<std::string> words = {folder.at("store"), "--port", "0", "--tier",
                                           "hot=1x:" + place()};

@@ -88,7 +88,7 @@ std::string shared_rows(const std::string& text, const CsvTable& table) {
   return kept;
 }
 
-TEST(RankPairs, measured_ones_are_never_decided_wrongly) {
+TEST(RankPairs, measured_pairs_are_never_decided_wrongly) {
   const std::string all = read_file(kFolder / "serving.csv");
   if (all.empty()) GTEST_SKIP() << "no " << kFolder / "serving.csv";
   const CsvTable whole = *CsvTable::parse(all, "serving.csv");

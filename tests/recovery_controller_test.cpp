@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing_recovery::Bench;
 
-TEST(Recovery, while_the_controller_is_away_it_waits_and_then_goes_on) {
+TEST(Recovery, the_agent_waits_while_the_controller_is_away_and_then_continues) {
   Bench bench;
   const std::string job = bench.slurm.submit(2);
   bench.run(seconds(3));
@@ -58,7 +58,7 @@ TEST(Recovery, a_controller_that_dies_after_it_took_orders_delays_no_job) {
 }
 
 // If a person lifts a drain while the controller is up, it stays lifted.
-TEST(Recovery, what_a_person_undoes_stays_undone) {
+TEST(Recovery, changes_by_a_person_are_not_reverted) {
   Bench bench;
   bench.slurm.submit(2);
   bench.run(seconds(40));
@@ -73,7 +73,7 @@ TEST(Recovery, what_a_person_undoes_stays_undone) {
 // A job was released and started just before the controller died. The new controller shows it as
 // pending and starts it a second time next to its forgotten run: the launch fails and Slurm holds
 // the job. The agent releases it once more.
-TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_let_go_again) {
+TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_released_again) {
   int met = 0;
   for (int step = 1; step <= 60; ++step) {
     Bench bench({.nodes = 8});
@@ -96,7 +96,7 @@ TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_let_go_again) {
 }
 
 // A job that a person holds, or whose launch fails while the controller is up, is left alone.
-TEST(Recovery, a_hold_that_is_not_the_controllers_doing_stays) {
+TEST(Recovery, a_hold_not_caused_by_the_controller_stays) {
   failure::RecoveryMemory memory;
   failure::ClusterLook view{.now = seconds(1000), .controller_since = seconds(10), .well = 8};
   view.jobs = {{.id = "1", .phase = failure::JobPhase::running, .nodes = {"n1"}}};
@@ -111,7 +111,7 @@ TEST(Recovery, a_hold_that_is_not_the_controllers_doing_stays) {
 
 // A controller that came back and showed the drain has not forgotten it. If the drain is lifted
 // after that, however soon, a person has lifted it.
-TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_undone) {
+TEST(Recovery, changes_by_a_person_right_after_a_restart_are_not_reverted) {
   for (int step = 1; step <= 40; ++step) {
     Bench bench({.nodes = 8});
     const std::string job = bench.slurm.submit(2);

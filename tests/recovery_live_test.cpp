@@ -464,7 +464,7 @@ double median(std::vector<double> all) {
   return n == 0 ? 0 : (all[(n - 1) / 2] + all[n / 2]) / 2;
 }
 
-TEST_F(RecoveryLive, twenty_trials_on_64_nodes_beside_slurms_own_way) {
+TEST_F(RecoveryLive, twenty_trials_on_64_nodes_compared_with_plain_slurm) {
   if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
   if (!start(64)) return;
   std::vector<std::string> jobs;

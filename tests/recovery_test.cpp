@@ -39,7 +39,7 @@ TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
   EXPECT_THAT(bench.actions, ElementsAre("drain_node n1", "release_job 1"));
 }
 
-TEST(Recovery, without_it_the_hold_is_waited_out) {
+TEST(Recovery, without_the_agent_jobs_wait_until_the_hold_ends) {
   sim::Kernel kernel;
   SimulatedSlurm slurm(kernel, {});
   const std::string job = slurm.submit(2);
@@ -91,7 +91,7 @@ TEST(Recovery, a_job_that_failed_with_its_node_is_requeued_and_one_that_failed_a
   EXPECT_THAT(bench.slurm.runs(alone), SizeIs(1));
 }
 
-TEST(Recovery, a_begin_time_of_the_users_own_is_left_alone) {
+TEST(Recovery, a_begin_time_set_by_the_user_is_left_alone) {
   Bench bench({.hold = minutes(20)});  // longer than any hold by the scheduler
   const std::string job = bench.slurm.submit(1);
   bench.run(seconds(3));
@@ -123,7 +123,7 @@ TEST(Recovery, a_silent_node_is_left_alone_without_a_fence_and_taken_off_with_on
               ElementsAre("fence_node n1", "down_node n1", "drain_node n1", "release_job 1"));
 }
 
-TEST(Recovery, a_spare_stands_in) {
+TEST(Recovery, a_spare_replaces_a_failed_node) {
   Bench bench({.nodes = 4});
   bench.slurm.make_spare("n4");
   const std::string job = bench.slurm.submit(3);
@@ -136,7 +136,7 @@ TEST(Recovery, a_spare_stands_in) {
 }
 
 // A whole leaf is lost: draining a quarter of the fleet would only make it worse.
-TEST(Recovery, a_mass_failure_is_told_and_not_drained) {
+TEST(Recovery, a_mass_failure_raises_an_alert_and_drains_nothing) {
   Bench bench({.nodes = 32});
   std::vector<std::string> jobs;
   for (int i = 0; i < 8; ++i) jobs.push_back(bench.slurm.submit(1));
@@ -230,7 +230,7 @@ TEST(Recovery, fences_that_hang_delay_no_other_job) {
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
+TEST(Recovery, a_lost_answer_does_no_harm) {
   Bench bench({.nodes = 4});
   bench.slurm.make_spare("n4");
   const std::string job = bench.slurm.submit(3);
@@ -245,7 +245,7 @@ TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
 
 // The agent is killed at random before or after any journal line and any action while nodes fail:
 // every job runs in the end, none ran twice at the same time, and no action was omitted.
-TEST(Recovery, killed_anywhere_it_goes_on) {
+TEST(Recovery, an_agent_killed_at_any_point_continues) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RandomStream random(seed, "recovery/kills");
     failure::RecoveryPolicy policy;
@@ -290,7 +290,7 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
 }
 
 // The journal alone restores the memory, also after it was reduced to a snapshot.
-TEST(Recovery, the_journal_is_the_memory) {
+TEST(Recovery, the_journal_restores_the_memory) {
   Bench bench({.nodes = 12});
   bench.slurm.make_spare("n12");
   for (int i = 0; i < 3; ++i) bench.slurm.submit(2);
@@ -314,7 +314,7 @@ std::string text_of(const std::vector<std::string>& lines) {
   return text;
 }
 
-TEST(Recovery, asked_again_what_it_saw_it_decides_the_same) {
+TEST(Recovery, the_same_observations_give_the_same_decisions) {
   Bench bench({.nodes = 12});
   for (int i = 0; i < 3; ++i) bench.slurm.submit(2);
   bench.run(seconds(3));
@@ -348,7 +348,7 @@ failure::RecoveryPolicy recorded_policy() {
   return policy;
 }
 
-TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
+TEST(RecoveryRecorded, replaying_a_journal_repeats_the_live_decisions) {
   const auto ticks = recorded();
   ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
   failure::RecoveryMemory memory;
@@ -416,7 +416,7 @@ TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
-TEST(RecoveryJournal, a_line_that_is_none_is_named) {
+TEST(RecoveryJournal, an_invalid_line_is_reported_with_its_number) {
   const auto memory = agent::recall(
       "{\"kind\":\"watch_began\",\"at_s\":1}\n{\"kind\":\"nonsense\"}\n", "j.jsonl", {});
   ASSERT_FALSE(memory);

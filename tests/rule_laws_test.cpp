@@ -143,7 +143,7 @@ TEST(rule_laws, replicas_are_ample_half_as_many_again_and_two_more) {
 
 // Of 127 nodes seven are spares for repairs; the nodes beyond those that repairs need have no
 // workload.
-TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
+TEST(rule_laws, nodes_without_work_are_reported_above_five_per_cent) {
   expect_law("superpod-h200", "cluster.idle-nodes",
              each("workloads[0].train.nodes", {"120", "112", "96", "80"}),
              [](const review::Review& r) {
@@ -160,7 +160,7 @@ TEST(rule_laws, nodes_that_nobody_holds_are_told_above_a_twentieth) {
 // The lowest level needs 15 GB/s of reads and 7 of writes per unit of 256 accelerators, with a
 // tolerance of two per cent. 1,016 accelerators are slightly fewer than the four units that have
 // their own row.
-TEST(rule_laws, the_lowest_published_level_is_asked_for) {
+TEST(rule_laws, the_lowest_published_level_is_required) {
   const auto slower_than = [](double read, double write) {
     return [=](const review::Review& r) {
       return r.tiers()[design::TierIndex(0)].read.base() < read ||

@@ -94,7 +94,7 @@ struct Case {
 };
 class Mended : public S3Store, public testing::WithParamInterface<Case> {};
 
-TEST_P(Mended, by_asking_again) {
+TEST_P(Mended, every_fault_is_overcome_by_a_retry) {
   const std::string bytes = content(100'000);
   ASSERT_TRUE(client.put("k", Body::of(bytes)));
   server.inject(GetParam().fault, 2, GetParam().method);

@@ -218,7 +218,7 @@ class MovingTest : public S3TierTest {
   rows::TimeMs now = 1'700'000'000'000;
 };
 
-TEST_F(MovingTest, an_object_moves_there_is_read_from_there_and_checked) {
+TEST_F(MovingTest, an_object_moves_and_is_read_and_checked_at_its_target) {
   run(8);
   EXPECT_EQ(tier(), "cold");
   ASSERT_TRUE(store->collect());
@@ -237,7 +237,7 @@ TEST_F(MovingTest, an_object_moves_there_is_read_from_there_and_checked) {
   EXPECT_EQ(scrubber.counts().lost, 0u);
 }
 
-TEST_F(MovingTest, whatever_fails_on_the_way_the_object_stays_whole_and_gets_there) {
+TEST_F(MovingTest, an_object_stays_intact_and_arrives_whatever_call_fails) {
   constexpr StoreFault kFaults[] = {
       StoreFault::drop_after, StoreFault::internal_error, StoreFault::error_after,
       StoreFault::slow_down,  StoreFault::reset_upload,   StoreFault::truncated,
@@ -260,7 +260,7 @@ TEST_F(MovingTest, whatever_fails_on_the_way_the_object_stays_whole_and_gets_the
   EXPECT_EQ(last, bytes);
 }
 
-TEST_F(MovingTest, a_bit_that_turns_there_is_never_given) {
+TEST_F(MovingTest, a_flipped_bit_is_never_returned) {
   run(8);
   ASSERT_EQ(tier(), "cold");
   remote.inject(StoreFault::wrong_bytes, 100, "GET");

@@ -40,7 +40,7 @@ void expect_rows(const std::vector<figures::Section>& sections, Said not_by, Lab
 
 class SaidFigures : public testing::TestWithParam<std::string> {};
 
-TEST_P(SaidFigures, are_rows_of_the_table_in_review_and_run) {
+TEST_P(SaidFigures, figures_of_review_and_run_are_rows_of_the_table) {
   const auto text = design_text::find_template(GetParam());
   ASSERT_TRUE(text);
   const auto design = design_text::read_design(text->text, machine::known().catalog());

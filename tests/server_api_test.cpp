@@ -445,7 +445,7 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
   EXPECT_GT(good, 20);
 }
 
-TEST(Api, every_view_of_every_template_is_of_its_schema) {
+TEST(Api, every_view_of_every_template_matches_its_schema) {
   const std::vector<Operation> operations = contract().operations();
   for (const design_text::Template& t : design_text::templates()) {
     for (const Operation& o : operations) {
@@ -472,7 +472,7 @@ constexpr std::size_t kTemplateStep = 1;
 constexpr std::size_t kTemplateStep = 5;
 #endif
 
-TEST(Api, every_view_of_a_run_is_of_its_schema) {
+TEST(Api, every_view_of_a_run_matches_its_schema) {
   const std::vector<Operation> operations = contract().operations();
   std::size_t seen = 0;
   for (const design_text::Template& t : design_text::templates()) {
@@ -498,7 +498,7 @@ TEST(Api, every_view_of_a_run_is_of_its_schema) {
   }
 }
 
-TEST(Api, requests_made_from_the_contract_never_find_a_fault_of_ours) {
+TEST(Api, requests_generated_from_the_contract_never_cause_a_5xx) {
   const char* seed = std::getenv("ORRERY_SEED");
   Maker maker(seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1);
   const bool full = std::getenv("ORRERY_FULL") != nullptr;

@@ -120,7 +120,7 @@ bool soon(const Condition& condition, std::chrono::seconds limit = 120s) {
 constexpr const char* kLongSearch =
     R"({"kind":"search-layout","model":"deepseek-v3","gpus":8192,"batch":16384,"pareto":true})";
 
-TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
+TEST(Serve, a_restarted_server_continues_its_jobs) {
   const agent::TestFolder folder;
   Server undisturbed(":memory:");
   ASSERT_GT(undisturbed.port, 0);
@@ -157,7 +157,7 @@ TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
   std::cout << kills << " kills, " << running << " of them in the middle of the search\n";
 }
 
-TEST(Serve, ends_cleanly_on_interrupt_with_a_job_on_its_way) {
+TEST(Serve, ends_cleanly_on_interrupt_with_a_job_in_progress) {
   const agent::TestFolder folder;
   const std::string state = folder.at("jobs.db");
   {
@@ -292,7 +292,7 @@ TEST(Serve, many_clients_get_their_plans_and_memory_stays_flat) {
             << significant(before / 1024, 4) << " -> " << significant(after / 1024, 4) << " MiB\n";
 }
 
-TEST(Serve, clients_that_drip_starve_nobody) {
+TEST(Serve, slow_clients_do_not_starve_others) {
   Server server(":memory:");
   std::vector<std::unique_ptr<HttpClient>> slow;
   for (int i = 0; i < 100; ++i) {
@@ -324,7 +324,7 @@ TEST(Serve, clients_that_drip_starve_nobody) {
   EXPECT_LT(seconds.back(), 5);
 }
 
-TEST(Serve, refuses_those_who_mean_harm) {
+TEST(Serve, refuses_hostile_clients) {
   Server server(":memory:");
   const std::string host = "Host: 127.0.0.1:" + std::to_string(server.port) + "\r\n";
   const std::string token = "Authorization: Bearer " + server.token + "\r\n";
@@ -360,7 +360,7 @@ TEST(Serve, refuses_those_who_mean_harm) {
   EXPECT_EQ(server.ask("GET", "/healthz").status, 200);
 }
 
-TEST(Serve, metrics_are_what_prometheus_reads) {
+TEST(Serve, metrics_are_valid_for_prometheus) {
   if (std::system("promtool --version > /dev/null 2>&1") != 0) {
     GTEST_SKIP() << "promtool is not installed";
   }

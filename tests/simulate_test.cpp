@@ -101,7 +101,7 @@ std::map<std::string, std::string> digests() {
   return all;
 }
 
-TEST(Simulate, every_design_does_what_it_did) {
+TEST(Simulate, results_of_every_design_match_their_digest) {
   const std::map<std::string, std::string> before = digests();
   std::string now;
   for (const auto& [name, text] : designs()) {
@@ -146,7 +146,7 @@ design::Design llama_3() {
   return design_text::read_design(designs().at("llama-3-405b"), machine::known().catalog()).value();
 }
 
-TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
+TEST(Simulate, the_run_of_llama_3_matches_its_report) {
   const machine::Machine m = jobs::build_machine(llama_3(), machine::known());
   const run::Simulation simulation(m, {.horizon = days(54), .replications = 1});
   const run::Replication first = *simulation.replicate(0);
@@ -156,7 +156,7 @@ TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
   EXPECT_LE(first.jobs.front().goodput(), 0.96);
 }
 
-TEST(Simulate, interruptions_of_llama_3_lie_inside_the_interval_with_and_without_its_own_rate) {
+TEST(Simulate, interruptions_of_llama_3_are_inside_the_interval_with_and_without_its_own_rate) {
 #ifndef ORRERY_OPTIMISED
   if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications, on optimised builds";
 #endif

@@ -125,7 +125,7 @@ TEST_F(SlurmEmit, SlicesAreGivenByProfile) {
   EXPECT_THAT(c.complaints(), IsEmpty());
 }
 
-TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
+TEST_F(SlurmEmit, SchedulesOn2048Nodes) {
   const auto cluster = Cluster::start({.nodes = 2048, .cloud = true});
   ASSERT_TRUE(cluster.has_value()) << cluster.error();
   const Cluster& c = **cluster;

@@ -228,7 +228,7 @@ std::map<int, OrderCase> cases_of(const std::set<int>& wanted) {
   return cases;
 }
 
-TEST_F(OrderLive, a_few_cases_start_as_the_policy_says_for_a_moment) {
+TEST_F(OrderLive, a_few_cases_start_as_the_policy_says) {
   // One case with backfill, one with parts of a node, one that preempts two jobs.
   std::map<int, OrderCase> cases = cases_of({19, 24, 27});
   if (!start(cases)) return;

@@ -260,7 +260,7 @@ bool compare(const std::string& what, const std::vector<double>& real, double si
 }
 constexpr const char* kNotJudged = "the rounds differ too much on this machine now to judge all";
 
-TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
+TEST(StorageTruth, burst_and_ingest_times_on_this_disk_match_the_twin) {
   const agent::TestFolder folder(agent::folder_on_disk());
   // Half of it is the probe's burst, nearly as large as the other one: bursts of other sizes took
   // more or less than proportional time.
@@ -293,7 +293,7 @@ TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
   if (!judged) GTEST_SKIP() << kNotJudged;
 }
 
-TEST(StorageTruth, a_burst_and_an_ingest_take_on_a_loopback_store_what_the_twin_says) {
+TEST(StorageTruth, burst_and_ingest_times_on_a_loopback_store_match_the_twin) {
   const agent::TestFolder folder(agent::folder_on_disk());
   StoreProcess store({folder.at("store"), "--port", "0"});
   ASSERT_NE(store.address(), "") << store.said();

@@ -128,7 +128,7 @@ const S3Program kPrograms[] = {
 
 class StoreClients : public testing::TestWithParam<S3Program> {};
 
-TEST_P(StoreClients, a_tree_goes_there_and_comes_back_equal) {
+TEST_P(StoreClients, a_tree_is_equal_after_a_round_trip) {
   const S3Program& program = GetParam();
   const std::string quiet = "( " + std::string(program.present) + " ) > /dev/null 2>&1";
   if (std::system(quiet.c_str()) != 0) GTEST_SKIP() << program.name << " is not installed";

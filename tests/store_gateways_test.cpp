@@ -49,7 +49,7 @@ class GatewaysLive : public testing::Test {
   std::unique_ptr<PostgresServer> server;
 };
 
-TEST_F(GatewaysLive, a_commit_is_whole_or_nothing_and_holds_to_what_it_read) {
+TEST_F(GatewaysLive, a_commit_is_atomic_and_fails_if_its_expectations_changed) {
   const auto one = opened();
   const auto two = opened();
   const std::string odd("a\0\xff'\"\\", 6);
@@ -134,7 +134,7 @@ TEST_F(GatewaysLive, one_leads_and_a_run_is_held_while_its_gateway_lives) {
   EXPECT_TRUE(*two->is_held(2));
 }
 
-TEST_F(GatewaysLive, places_that_cannot_be_are_refused_in_words) {
+TEST_F(GatewaysLive, invalid_addresses_are_refused_with_a_reason) {
   EXPECT_FALSE(rows::check_postgres_place("mysql://a/b"));
   EXPECT_FALSE(rows::check_postgres_place("postgresql://a:secret@b/c"));
   EXPECT_FALSE(rows::check_postgres_place("postgresql:///c?password=x"));
@@ -233,7 +233,7 @@ struct Writer {
   }
 };
 
-TEST_F(GatewaysLive, two_keep_what_they_acknowledged_while_they_are_killed_in_turn) {
+TEST_F(GatewaysLive, two_gateways_keep_acknowledged_objects_while_killed_in_turn) {
   const int kills = is_full() ? 1000 : 8;
   const std::string where = folder.at("store");
   const std::vector<std::string> words = {where,    "--port",     "0",

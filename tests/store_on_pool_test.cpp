@@ -92,7 +92,7 @@ TEST_F(StoreOnPool, a_silence_at_any_append_loses_nothing_acknowledged) {
   EXPECT_EQ(pool.objects().size(), 1u) << "the drive's marker";
 }
 
-TEST_F(StoreOnPool, a_silence_is_no_damage_and_a_flipped_bit_is) {
+TEST_F(StoreOnPool, a_silence_is_not_damage_but_a_flipped_bit_is) {
   const std::string bytes = some_bytes(300'000);
   ASSERT_TRUE(put("a", bytes));
   pool.inject(PoolFault::silent, 1);

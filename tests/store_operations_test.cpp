@@ -132,7 +132,7 @@ TEST_F(StoreOperations, an_older_backup_is_accepted_by_name_and_the_rest_is_set_
   expect_there("abcde");
 }
 
-TEST_F(StoreOperations, a_drive_that_was_lost_is_made_anew) {
+TEST_F(StoreOperations, a_lost_drive_is_created_again) {
   put_some("abc");
   fs::remove_all(folder.at("my-store/hot-1"));
   run_section("A lost drive");
@@ -166,7 +166,7 @@ class SmallDisk {
 };
 
 // S12: neither a start nor a check ends in an assertion, and objects can still be removed.
-TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_an_orderly_stop) {
+TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_a_clean_stop) {
   const SmallDisk disk(folder.at("disk"));
   if (!disk.is_there) GTEST_SKIP() << "a file system of its own cannot be mounted here";
   const std::vector<std::string> words = {folder.at("disk/s"), "--port", "0"};
@@ -207,7 +207,7 @@ TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_an_orderly
 }
 
 // S27.
-TEST_F(StoreOperations, a_put_that_has_too_few_drives_is_answered_with_503) {
+TEST_F(StoreOperations, a_put_with_too_few_drives_is_answered_with_503) {
   const std::vector<std::string> words = {folder.at("s"), "--port", "0", "--tier", "hot=4+2"};
   {
     StoreProcess store(words);

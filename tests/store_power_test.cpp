@@ -117,7 +117,7 @@ class PowerCut {
 // One copy, and an erasure code whose files are synced concurrently.
 class StorePower : public testing::TestWithParam<const char*> {};
 
-TEST_P(StorePower, keeps_what_it_acknowledged_through_power_cuts) {
+TEST_P(StorePower, keeps_acknowledged_objects_through_power_cuts) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
   const std::string shadow = folder.at("shadow");

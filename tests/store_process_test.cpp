@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 int kills() { return std::getenv("ORRERY_FULL") != nullptr ? 1000 : 12; }
 
-TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
+TEST(StoreProcess, keeps_acknowledged_objects_through_kills) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
   folder.write_secret("keys", "k1 " + std::string(64, 'a') + "\n");
@@ -99,7 +99,7 @@ TEST(StoreProcess, term_lets_an_upload_finish) {
   EXPECT_EQ(object->bytes, bytes);
 }
 
-TEST(StoreProcess, a_reader_of_its_output_that_goes_does_not_end_it) {
+TEST(StoreProcess, a_closed_output_pipe_does_not_end_it) {
   const agent::TestFolder folder(agent::folder_on_disk());
   StoreProcess store({folder.at("store"), "--port", "0"});
   ASSERT_NE(store.address(), "") << store.said();
@@ -178,7 +178,7 @@ TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
   EXPECT_EQ(StoreProcess({"fsck", folder.at("store")}, keys).wait(), 0);
 }
 
-TEST(StoreProcess, a_tier_lies_where_its_design_says_unless_the_command_line_says_otherwise) {
+TEST(StoreProcess, the_design_places_a_tier_unless_the_command_line_overrides_it) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const StoreProcess other({folder.at("other"), "--port", "0"});
   ASSERT_NE(other.address(), "") << other.said();
@@ -225,7 +225,7 @@ std::vector<fs::path> shards_of(const std::string& store, int number) {
   return found;
 }
 
-TEST(StoreProcess, reads_stay_right_while_drives_rot_and_go_and_a_repair_restores_them) {
+TEST(StoreProcess, reads_stay_right_while_drives_fail_and_a_repair_restores_them) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
   const std::vector<std::string> words = {where, "--port", "0", "--tier", "hot=4+2"};

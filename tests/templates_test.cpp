@@ -86,7 +86,7 @@ TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
 
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));
 
-TEST(templates, the_sample_is_the_template) {
+TEST(templates, the_sample_equals_its_template) {
   EXPECT_EQ(read_file("examples/superpod-h100-4su.yaml"), text_of("superpod-h100"));
 }
 
@@ -163,7 +163,7 @@ Json simulate_json(const std::string& name) {
                       verdict::verdict_of(design, machine::known(), {.spends = false})));
 }
 
-TEST(TemplateGoldens, plan_finds_what_it_found) {
+TEST(TemplateGoldens, plan_results_match_the_golden_files) {
   std::string now;
   std::map<std::string, std::set<std::string>> keys;
   for (const std::string& name : template_names()) {
@@ -181,7 +181,7 @@ TEST(TemplateGoldens, plan_finds_what_it_found) {
                 text_of_keys("orrery plan --format json", keys));
 }
 
-TEST(TemplateGoldens, simulate_finds_what_it_found) {
+TEST(TemplateGoldens, simulate_results_match_the_golden_files) {
   std::string now;
   std::map<std::string, std::set<std::string>> keys;
   for (const std::string& name : template_names()) {
@@ -320,7 +320,7 @@ std::string text_of_file(const std::string& path, const std::map<std::string, Li
   return path + '\n' + "  in " + joined_names(names) + '\n' + shared_text + own_text;
 }
 
-TEST(TemplateGoldens, emitters_write_what_they_wrote) {
+TEST(TemplateGoldens, emitted_files_match_the_golden_files) {
   LinesOf by_path;
   for (const std::string& name : template_names()) {
     for (auto& [path, lines] : emitted_lines(name)) by_path[path][name] = lines;

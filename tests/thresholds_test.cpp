@@ -99,7 +99,7 @@ TEST(thresholds, whole_numbers_are_enough_at_the_number_and_not_one_below) {
   EXPECT_TRUE(finds(with(text, "site.racks", "31"), "facility.rack-positions"));
 }
 
-TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
+TEST(thresholds, a_queue_is_stable_up_to_the_capacity_of_the_fleet) {
   const std::string text(design_text::find_template("superpod-h100")->text);
   const verdict::Verdict verdict = verdict_on(text);
   const double load = verdict.figure(Layer::cluster, "load")->estimate.value;
@@ -110,7 +110,7 @@ TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
   EXPECT_TRUE(finds(at(1.01), "cluster.gangs"));
 }
 
-TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
+TEST(thresholds, availability_goals_hold_up_to_the_computed_availability) {
   const std::string text(design_text::find_template("inference-pod")->text);
   const verdict::Verdict verdict = verdict_on(text);
   const double down = 1 - verdict.figure(Layer::serving, "availability")->estimate.value;
@@ -122,7 +122,7 @@ TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
   EXPECT_TRUE(finds(asked(0.99), "serving.availability"));
 }
 
-TEST(thresholds, a_lost_site_needs_whole_replicas_elsewhere_and_a_line_that_carries_them) {
+TEST(thresholds, failover_needs_whole_replicas_and_enough_bandwidth_elsewhere) {
   const std::string text(design_text::find_template("chatbot-zones")->text);
   const verdict::Verdict verdict = verdict_on(text);
   const double load = verdict.figure(Layer::serving, "failover_load")->estimate.value;

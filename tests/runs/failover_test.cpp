@@ -94,7 +94,7 @@ TEST(Failover, requests_that_leave_a_dark_site_arrive_at_the_other) {
 
 // Until the outage is detected no user is sent elsewhere: half a minute per outage, for all users
 // of the site.
-TEST(Failover, users_have_no_service_until_their_site_is_given_up) {
+TEST(Failover, users_have_no_service_until_the_outage_is_detected) {
   design::Design d = two_sites();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(3);

@@ -36,7 +36,7 @@ GpuTime all_time(const Replication& r) {
   return std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});
 }
 
-TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stand) {
+TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stop) {
   design::Design d = stormy(true);
   d.fabric.compute.roce.watchdog_time = seconds(2);
   const Simulated s(d, {.horizon = days(50)});

@@ -75,7 +75,7 @@ TEST(SharedParts, shared_parts_fail_as_often_as_planned) {
   EXPECT_NEAR(strikes / expected, 1, 3 / std::sqrt(expected) + 0.05);
 }
 
-TEST(SharedParts, hosts_of_a_part_come_back_together) {
+TEST(SharedParts, hosts_of_a_shared_part_return_together) {
   design::Design d = sound_design();
   d.fleet.front().spares = 0;
   d.fleet.front().failures.pdu_mtbf = days(100);

@@ -34,7 +34,7 @@ GpuTime booked(const Replication& r) {
   return std::accumulate(r.gpu_time.begin(), r.gpu_time.end(), GpuTime{0});
 }
 
-TEST(SiteOutages, without_backup_every_outage_takes_the_hosts) {
+TEST(SiteOutages, without_backup_every_outage_stops_the_hosts) {
   design::Design d = calm();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(2);

@@ -30,7 +30,7 @@ class Drive : public testing::Test {
   std::vector<Seconds> waits;
 };
 
-TEST_F(Drive, fault_that_lasts_is_told_once_and_tried_again_after_a_second) {
+TEST_F(Drive, lasting_fault_is_reported_once_and_retried_after_a_second) {
   const auto end = run({"slurm.away", "slurm.away", "", "slurm.away"});
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(*end, AgentEnd::stopped);

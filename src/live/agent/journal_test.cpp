@@ -116,7 +116,7 @@ TEST_F(JournalTest, appending_nothing_writes_nothing) {
 }
 
 // Nothing is created beside it either.
-TEST_F(JournalTest, foreign_file_is_refused_and_left_as_it_was) {
+TEST_F(JournalTest, foreign_file_is_refused_and_left_unchanged) {
   const std::string minified = "{\"one\":" + std::string(100'000, '7') + "}";
   for (const std::string& text :
        {minified, std::string("a diary\nof many lines\nand a torn one"), std::string("{}\n"),

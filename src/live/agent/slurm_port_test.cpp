@@ -46,7 +46,7 @@ TEST(SlurmPort, look_fails_if_any_program_fails) {
 }
 
 // The old controller answers about the nodes, the new one about its start time.
-TEST(SlurmPort, look_is_repeated_if_the_controller_changed_meanwhile) {
+TEST(SlurmPort, look_is_repeated_if_the_controller_restarted_during_it) {
   int start = 1;
   std::string nodes = "n1;down;none;\n";
   int looks = 0;

@@ -272,7 +272,7 @@ TEST(ServerLimits, new_connection_replaces_the_one_that_waited_longest) {
   EXPECT_THAT(answer_of(old, ";"), EndsWith("GET /3 ;"));
 }
 
-TEST(ServerLimits, stalled_body_gives_up_its_connection) {
+TEST(ServerLimits, connection_of_a_stalled_body_is_closed_to_make_room) {
   ServerOptions options = patient(false);
   options.connections_max = 1;
   options.inflow_bytes = 10;

@@ -94,7 +94,7 @@ TEST_F(AccessTest, an_acl_decides_who_may_read_and_write) {
   EXPECT_EQ(other("GET", "/pail/shut"), 403);
 }
 
-TEST_F(AccessTest, an_object_takes_canned_acls_only) {
+TEST_F(AccessTest, only_canned_acls_are_accepted_for_objects) {
   put("/pail/k", "x");
   EXPECT_EQ(code(put("/pail/k?acl", "")), "NotImplemented");
   EXPECT_EQ(code(put("/pail/k?acl", "", {{"x-amz-acl", "for-friends"}})), "InvalidArgument");

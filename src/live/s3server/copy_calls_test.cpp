@@ -113,7 +113,7 @@ TEST_F(CopyCalls, headers_and_tags_are_kept_or_replaced_separately) {
   EXPECT_EQ(shown(with("x-amz-tagging-directive", "REPLACE")), "text/a old new");
 }
 
-TEST_F(CopyCalls, a_range_lies_within_its_source) {
+TEST_F(CopyCalls, a_range_must_be_inside_its_source) {
   const std::string id = begin_parts("/pail/to");
   const auto part = [&](const std::string& range, const std::string& number = "1") {
     HeaderList headers;

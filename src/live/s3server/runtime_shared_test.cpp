@@ -102,7 +102,7 @@ TEST_F(SharedRuntime, the_leader_sweeps_and_renews_its_run_once_a_second) {
   EXPECT_THAT(heard(), Not(HasSubstr("could not be renewed")));
 }
 
-TEST_F(SharedRuntime, a_gateway_taken_for_dead_reports_it_and_takes_a_new_number) {
+TEST_F(SharedRuntime, a_gateway_declared_dead_reports_it_and_takes_a_new_number) {
   rows::SimulatedPostgres server;
   options.database = server.address();
   const auto runtime = opened();

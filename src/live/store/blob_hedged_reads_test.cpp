@@ -308,7 +308,7 @@ TEST(HedgedReads, a_file_that_is_cut_or_fails_during_a_read_is_read_around) {
 }
 
 // With real times: a drive that becomes slow delays one read, and later reads avoid it.
-TEST(HedgedReads, a_drive_that_becomes_slow_is_found_and_read_around) {
+TEST(HedgedReads, a_drive_that_becomes_slow_is_detected_and_avoided) {
   GatedShelf shelf({1, 1}, {.slow_min = 150ms});
   const rows::Blob blob = shelf.write(1);
   for (int i = 0; i < 20; ++i) shelf.read(blob);

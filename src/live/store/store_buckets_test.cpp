@@ -67,7 +67,7 @@ TEST_F(StoreBuckets, a_bucket_is_removed_with_its_uploads_but_not_with_objects) 
 }
 
 // If the row of a blob is lost, what uses the blob can still be replaced or removed.
-TEST_F(StoreBuckets, an_upload_goes_on_though_a_blob_of_it_is_lost) {
+TEST_F(StoreBuckets, an_upload_continues_although_a_blob_of_it_is_lost) {
   const rows::Upload upload = begun("k");
   put_part(upload, 1, "first");
   lose_last_blob();

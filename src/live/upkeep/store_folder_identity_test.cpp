@@ -181,7 +181,7 @@ TEST_F(IdentityTest, a_truncated_log_is_found_after_a_crash) {
 
 // The list of tables lost its end, or is an older copy, although the newest log still counts all
 // commits.
-TEST_F(IdentityTest, a_list_of_tables_from_before_is_found_out_after_a_crash) {
+TEST_F(IdentityTest, an_older_list_of_tables_is_detected_after_a_crash) {
   run(2);  // the id is in a table now
   const std::string list = file_ending("MANIFEST-");
   const std::string before = *drives::read_file(list);
@@ -261,7 +261,7 @@ TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
   run(1);
 }
 
-TEST_F(IdentityTest, a_user_without_the_right_is_told_so_and_not_that_files_are_damaged) {
+TEST_F(IdentityTest, missing_permission_is_not_reported_as_damage) {
   if (::geteuid() != 0) fs::permissions(folder + "/metadata/CURRENT", fs::perms::none);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -274,7 +274,7 @@ TEST_F(IdentityTest, a_user_without_the_right_is_told_so_and_not_that_files_are_
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(IdentityTest, a_store_without_its_file_is_not_made_anew) {
+TEST_F(IdentityTest, a_store_without_its_file_is_not_created_again) {
   fs::remove(folder + "/store");
   const auto before = all();
   const auto opened = open_store_folder(folder, {{.name = "hot"}}, "x");

@@ -244,7 +244,7 @@ TEST_F(SharedSweep, a_gateway_taken_for_dead_is_refused_until_it_has_a_new_numbe
 }
 
 // A shard that another gateway rebuilds already has its file name, but no row yet.
-TEST_F(SharedSweep, a_shard_that_another_gateway_mends_stays) {
+TEST_F(SharedSweep, a_shard_that_another_gateway_rebuilds_stays) {
   const rows::Blob blob = written(first, "bytes");
   ASSERT_TRUE(put(first, "a", blob));
   ASSERT_TRUE(end_run(first));
