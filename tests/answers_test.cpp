@@ -86,7 +86,7 @@ TEST(answers, four_bit_weights_are_served_without_four_bit_products) {
     const Estimate& e = a.verdict.figure(Layer::serving, "tpot")->estimate;
     return e.high / e.value;
   };
-  EXPECT_GT(width(narrow), width(wide)) << "nobody has published it";
+  EXPECT_GT(width(narrow), width(wide)) << "there is no published value";
 }
 
 // Loading 16 GB used to take 161 ms, the speed of a host's ports; measured from memory it took 2.64

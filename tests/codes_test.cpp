@@ -199,7 +199,7 @@ TEST(codes, failover) {
   EXPECT_EQ(code("failover_after: 10 s"), "design.failover") << "of what";
   EXPECT_EQ(code("failover: [a]"), "design.failover") << "its own site";
   EXPECT_EQ(code("failover: [b, b]"), "design.failover") << "twice";
-  EXPECT_EQ(code("failover: [c]"), "design.failover") << "no zone stands there";
+  EXPECT_EQ(code("failover: [c]"), "design.failover") << "there is no zone at that site";
   EXPECT_EQ(code("failover: [d]"), "design.unknown-name");
   EXPECT_EQ(code("replicas: 3"), "");
   EXPECT_EQ(code("replicas: 3", ", autoscale: { max: 4, target: 16 }"), "design.autoscale");

@@ -141,7 +141,7 @@ TEST(rule_laws, replicas_are_ample_half_as_many_again_and_two_more) {
              });
 }
 
-// Of 127 nodes seven are spares for repairs; the nodes beyond those that repairs need have no
+// Seven of the 127 nodes are spares for repairs; the nodes beyond those that repairs need have no
 // workload.
 TEST(rule_laws, nodes_without_work_are_reported_above_five_per_cent) {
   expect_law("superpod-h200", "cluster.idle-nodes",

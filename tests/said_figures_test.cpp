@@ -32,7 +32,7 @@ void expect_rows(const std::vector<figures::Section>& sections, Said not_by, Lab
       EXPECT_EQ(kind.layer, s.layer) << f.id() << " in " << s.name;
       EXPECT_NE(kind.said, not_by) << f.id() << " in " << s.name;
       EXPECT_EQ(kind.is_of_something(), !f.of.empty()) << f.id() << " in " << s.name;
-      EXPECT_TRUE(ids.insert(f.id()).second) << f.id() << " stands twice in " << s.name;
+      EXPECT_TRUE(ids.insert(f.id()).second) << f.id() << " appears twice in " << s.name;
       labels[std::string(to_text(s.layer)) + "." + f.id()] = {f.label(), f.unit()};
     }
   }

@@ -60,7 +60,7 @@ TEST_F(GatewaysLive, a_commit_is_atomic_and_fails_if_its_expectations_changed) {
   EXPECT_FALSE(*two->commit({.expects = {{"b", "other"}}, .changes = {{"b", "x"}, {"c", "x"}}}));
   EXPECT_FALSE(*two->commit({.expects = {{odd, std::nullopt}}, .changes = {{"c", "x"}}}));
   EXPECT_EQ(*one->get("c"), std::nullopt);
-  // Of two changes to a row the last one counts.
+  // If a row is changed twice, the last change counts.
   EXPECT_TRUE(*two->commit({.expects = {{"b", ""}}, .changes = {{"b", "x"}, {"b", std::nullopt}}}));
   EXPECT_EQ(*one->get("b"), std::nullopt);
   Commit many{.durable = false};

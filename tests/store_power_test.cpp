@@ -98,7 +98,7 @@ class PowerCut {
     const fs::path live = fs::exists(shadow_ / "keep" / inode) ? shadow_ / "keep" / inode : from;
     const std::string more =
         std::to_string(inode_of(live)) == inode ? text_of(live) : std::string();
-    // Of the bytes written after that, none, all or the beginning are kept.
+    // None, all or the beginning of the bytes written after that are kept.
     if (more.size() > bytes.size()) {
       const std::size_t rest = more.size() - bytes.size();
       const std::size_t some = random_() % 3 == 0   ? rest

@@ -58,7 +58,7 @@ TEST(Slices, small_slices_share_accelerators) {
               static_cast<double>(o.used) / cluster::kMigComputeSlices, 1e6);
 }
 
-// Of four jobs three need one seventh and one needs two: 8 per hour for 2 h each are 16 at the same
+// Three of four jobs need one seventh and one needs two: 8 per hour for 2 h each are 16 at the same
 // time, on twenty sevenths.
 TEST(Slices, slices_are_asked_for_by_their_weights) {
   const Simulated s(sliced({{"1g.18gb", 3}, {"2g.35gb", 1}}, 8), {.horizon = days(60)});

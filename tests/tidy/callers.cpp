@@ -99,7 +99,7 @@ std::vector<Unwired> read_unwired(const Source& list, Complaints& faults) {
     const auto halves = split(line, '|');
     const auto what = split(trimmed(halves.front()), ' ');
     if (halves.size() != 2 || trimmed(halves[1]).empty() || what.size() > 2) {
-      faults.push_back({list.path, number, "a row is: HEADER [FUNCTION] | why nobody calls it"});
+      faults.push_back({list.path, number, "a row is: HEADER [FUNCTION] | why only tests call it"});
       continue;
     }
     rows.push_back({number, std::string(what[0]), std::string(what.size() > 1 ? what[1] : ""),

@@ -43,8 +43,7 @@ struct Request {
   HeaderList headers = {};   // as sent
   std::string body = {};     // empty if the body goes into a sink
   std::string peer = {};     // the client's address, without its port
-  // Returns true once the client has disconnected. The answer is then not needed, so long work may
-  // stop.
+  // Returns true once the client has disconnected. Long work may stop then.
   std::function<bool()> abandoned = [] { return false; };
 
   std::string_view header(std::string_view name) const { return header_of(headers, name); }

@@ -41,8 +41,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
         tally_(server.options.load, &ServerLoad::connections) {}
 
   void start() override {
-    wait_from_now();  // from now on it may be closed to make room, even if its own thread has not
-                      // started yet
+    wait_from_now();  // it may be closed to make room before its own thread has started
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->begin(); });
   }
 
@@ -58,8 +57,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
  private:
   TcpSocket& socket() { return beast::get_lowest_layer(stream_); }
 
-  // The server's periodic check closes connections that miss their deadline: one timer per call
-  // would cost more than a short answer.
+  // The server's periodic check closes late connections; a timer per call would cost too much.
   void allow(std::chrono::milliseconds time) { deadline_.set(Clock::now() + time); }
   void allow_any_time() { deadline_.clear(); }
   void owe_nothing() { waiting_since_.clear(); }
@@ -98,8 +96,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     socket().close(ignored);
   }
 
-  // The first byte of a request may take up to `limit`; from then on the deadline of the request
-  // applies.
+  // The first byte of a request may take up to `limit`; then the deadline of the request applies.
   void wait_for_request(std::chrono::milliseconds limit) {
     set_pending(nullptr);
     room_.reset();
@@ -258,9 +255,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void gather() {
     const std::uint64_t most = server_.options.body_bytes_max;
     if (pending_->length.value_or(0) > most) return on_fault(http::error::body_limit);
-    if (!reserve(pending_->length.value_or(most))) {
-      return refuse(503, "there is no memory for the body");
-    }
+    if (!reserve(pending_->length.value_or(most))) return refuse(503, "no memory for the body");
     go_on(&Session::read_whole);
   }
 
@@ -283,21 +278,19 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::size_t piece = std::clamp<std::uint64_t>(length, 1, options.inflow_bytes);
     if (!reserve(2 * piece)) {
       piece = std::min(piece, std::min(options.piece_bytes, kEnoughBytes) / 4);
-      if (!reserve(2 * piece)) return refuse(503, "there is no memory for the body");
+      if (!reserve(2 * piece)) return refuse(503, "no memory for the body");
     }
     inflow_ = std::make_shared<Inflow>(std::move(sink), piece, std::move(*parser_));
     inflow_->parser.body_limit(options.stream_bytes_max);
     const bool plain = std::is_same_v<Stream, PlainStream>;
-    // The bytes that came with the header must fit into the first piece, because all bytes go
-    // through pieces.
+    // The bytes that came with the header must fit into the first piece.
     if (plain && pending_->length && !inflow_->parser.chunked() && buffer_.size() <= piece) {
       inflow_->receive_directly(socket().native_handle(), *pending_->length);
     }
     go_on(&Session::read_piece);
   }
 
-  // A piece has one deadline, so a client that sends single bytes is cut off however long it
-  // continues.
+  // A piece has one deadline, so a client that sends single bytes is cut off in any case.
   void read_piece() {
     wait_from_now();
     inflow_->reading = true;
@@ -316,8 +309,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     http::async_read(stream_, buffer_, inflow_->parser, std::move(then));
   }
 
-  // Receives directly into the piece, in as few calls as the socket allows; bytes that came with
-  // the header go first.
+  // Receives directly into the piece, in few calls; bytes that came with the header go first.
   template <class Then>
   void read_plain(Then then) {
     Inflow& in = *inflow_;
@@ -370,8 +362,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return more ? std::nullopt : std::optional(std::move(answer));
     };
     auto then = [this](std::optional<Answer> answer) { on_taken(std::move(answer)); };
-    // The handler now owns a direct body. For other bodies the next piece is received at the same
-    // time.
+    // The handler now owns a direct body. For others the next piece is received concurrently.
     const bool more = !in.is_direct() && !in.last;
     in_pool(std::move(take), std::move(then));
     if (more) read_piece();
@@ -423,8 +414,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void send(std::string_view body, Then then) {
     allow(server_.options.response_time_max);
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      // One buffer: Beast's TLS stream takes an empty buffer followed by another for the end of
-      // both.
+      // One buffer: Beast's TLS stream takes an empty first buffer for the end of all buffers.
       if (!text_.empty()) body = text_ += body;
       asio::async_write(stream_, asio::const_buffer(body.data(), body.size()), std::move(then));
     } else {
@@ -492,8 +482,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     on_written(stream_keeps_);
   }
 
-  // The length of an event stream is not known in advance, so the end of the connection marks its
-  // end.
+  // An event stream has no known length, so it ends with the connection.
   void start_events(Response answer) {
     events_tally_.emplace(server_.options.load, &ServerLoad::streams);
     events_ = std::move(answer.events);

@@ -22,7 +22,7 @@ constexpr int kRunLock = 0x4f520002;
 constexpr int kLeadLock = 0x4f520003;
 constexpr const char* kStoreRow = "nstore";
 
-// Runs in one transaction, by one gateway at a time. The lock with number 0 stands for all stripes.
+// Runs in one transaction, by one gateway at a time. The lock with number 0 covers all stripes.
 constexpr const char* kSchema = R"(
 SELECT pg_advisory_xact_lock(1330774016, 0);
 CREATE TABLE IF NOT EXISTS orrery_rows (key bytea PRIMARY KEY, value bytea NOT NULL);

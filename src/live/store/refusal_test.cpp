@@ -57,7 +57,7 @@ TEST(Refusal, codes_have_their_published_status) {
       {411, {"MissingContentLength"}},
       {412, {"PreconditionFailed"}},
       {416, {"InvalidRange"}},
-      {500, {"InternalError", "what nobody knows", ""}},
+      {500, {"InternalError", "an unknown reason", ""}},
       {501, {"NotImplemented"}},
       {503, {"ServiceUnavailable", "SlowDown"}},
       {507, {"InsufficientStorage"}},
