@@ -92,8 +92,8 @@ class SimulatedDrive final : public Drive {
   }
   Outcome<DriveSpace> space() override { return DriveSpace{capacity, capacity - used()}; }
 
-  // The state after a power cut: `keeps` says how many unsynced bytes of a file are left (nullopt:
-  // not even its name), and the other function whether a removed file is back.
+  // The state after a power cut: `keeps` returns how many unsynced bytes of a file are left
+  // (nullopt: not even its name), and `returns` whether a removed file is back.
   struct Choice {
     std::function<std::optional<std::size_t>(const std::string& name, const Content&)> keeps;
     std::function<bool(const std::string& name)> returns;
