@@ -34,7 +34,7 @@ TEST_F(Drive, lasting_fault_is_reported_once_and_retried_after_a_second) {
   const auto end = run({"slurm.away", "slurm.away", "", "slurm.away"});
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(*end, AgentEnd::stopped);
-  EXPECT_EQ(told.size(), 2u) << "it had come back in between";
+  EXPECT_EQ(told.size(), 2u) << "the system was available in between";
   EXPECT_EQ(waits, (std::vector<Seconds>{seconds(1), seconds(1), seconds(7), seconds(1)}));
 }
 

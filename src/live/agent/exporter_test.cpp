@@ -232,7 +232,7 @@ TEST_F(ExporterFiles, metrics_of_a_failed_source_are_kept_for_a_minute) {
   std::filesystem::remove_all(folder.path());
   now = kNow + 0.9;
   page = exporter.page();
-  EXPECT_EQ(of("up"), "1") << "at most one look a second";
+  EXPECT_EQ(of("up"), "1") << "at most one reading per second";
   now = kNow + 60;
   page = exporter.page();
   EXPECT_EQ(of("up"), "0");
@@ -257,7 +257,7 @@ TEST_F(ExporterFiles, faults_are_all_counted_and_logged_once_five_at_most) {
   Exporter exporter(setup());
   const std::string page = exporter.page();
   EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 7\n"))
-      << "a file of just a MiB is read";
+      << "a file of exactly 1 MiB is read";
   EXPECT_THAT(logged, testing::ElementsAre(5));
   now += 2;
   exporter.page();
@@ -283,7 +283,7 @@ TEST_F(ExporterFiles, only_plain_prom_files_up_to_a_mebibyte_are_read) {
   EXPECT_THAT(page, HasSubstr("{rank=\"1\"} 2"));
   EXPECT_THAT(page, Not(HasSubstr("rank=\"2\"")));
   EXPECT_THAT(page, Not(HasSubstr("rank=\"3\""))) << "a link could lead anywhere";
-  EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 1\n")) << "the large one";
+  EXPECT_THAT(page, HasSubstr("source_faults{source=\"node-files\"} 1\n")) << "the large file";
 }
 
 TEST(Exporter, unreadable_lines_of_slurm_are_counted) {
@@ -321,7 +321,7 @@ TEST(ExporterProbe, figures_become_metrics_of_the_tier) {
   EXPECT_FALSE(
       probe_metrics("id,unit,value,low,high,repeats,label\nsequential_read,bytes_per_s,0,0,0,5,x\n",
                     {"hot", "p.csv"}))
-      << "figures are above zero";
+      << "figures must be above zero";
   EXPECT_FALSE(probe_metrics("nothing\n", {"hot", "p.csv"}).has_value());
   EXPECT_EQ(probe_file_of("hot=a/b.csv").path, "a/b.csv");
   EXPECT_EQ(probe_file_of("probes/cold.csv").tier, "cold");

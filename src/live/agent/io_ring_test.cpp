@@ -329,7 +329,7 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
   const TestFolder folder(folder_on_disk());
   const std::string path = folder.at("blocks");
   const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
-  if (!file) GTEST_SKIP() << "no O_DIRECT here";
+  if (!file) GTEST_SKIP() << "this file system has no O_DIRECT";
   constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
   run_io({.file = file.get(),
           .write = true,

@@ -204,7 +204,7 @@ TEST(JournalLines, invalid_line_is_a_fault_with_its_number) {
     EXPECT_EQ(recalled.error().front().code, "journal.line");
     EXPECT_EQ(recalled.error().front().place.line, 2);
   }
-  EXPECT_FALSE(replay(good, "j")) << "an event before any look";
+  EXPECT_FALSE(replay(good, "j")) << "an event without a preceding observation";
   for (const char* bad : {R"({"kind":"seen","at_s":1,"jobs":[{"id":"1","phase":"asleep"}]})",
                           R"({"kind":"seen","at_s":1,"nodes":[{"name":"n","fence":"odd"}]})"}) {
     EXPECT_FALSE(replay(bad, "j")) << bad;

@@ -95,7 +95,7 @@ TEST_F(JournalTest, rewrite_replaces_everything_in_one_step) {
   EXPECT_EQ(journal->size(), 29u);
   EXPECT_FALSE(fs::exists(path_ + ".next"));
   ASSERT_TRUE(journal->rewrite({"header of a journal", "memory"}));
-  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "one header";
+  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "there is only one header";
 }
 
 TEST_F(JournalTest, rewrite_without_lines_keeps_the_header) {

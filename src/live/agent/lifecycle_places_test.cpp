@@ -104,7 +104,7 @@ TEST_F(LifecyclePlacesTest, checkpoint_is_complete_when_its_writer_ended_it_and_
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "first look";
   EXPECT_TRUE(copy_at("step-1", "hot").complete);
   EXPECT_FALSE(copy_at("step-2", "hot").complete);
-  EXPECT_EQ(copy_at("step-1", "hot").size, bytes(8)) << "7 of weights, 1 of metadata";
+  EXPECT_EQ(copy_at("step-1", "hot").size, bytes(8)) << "7 bytes of weights, 1 of metadata";
   folder.write("hot/step-1/data/0.bin", "WEIGHTS and more");
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "changed since the last look";
   EXPECT_TRUE(copy_at("step-1", "hot").complete);
@@ -283,15 +283,16 @@ TEST_F(LifecyclePlacesTest, item_that_changed_since_it_was_seen_is_left_alone) {
   EXPECT_THAT(acted(removal), HasSubstr("has changed"));
   removal.needs = {{"step-2", "hot", copy_at("step-2", "hot").stamp}};
   std::filesystem::remove(folder.at("hot/step-2/.metadata"));
-  EXPECT_THAT(acted(removal), HasSubstr("has changed")) << "no longer complete";
+  EXPECT_THAT(acted(removal), HasSubstr("has changed")) << "the copy is no longer complete";
   removal.needs = {{"step-2", "hot", copy_at("step-2", "hot").stamp}};
-  EXPECT_THAT(acted(removal), HasSubstr("has changed")) << "seen incomplete";
+  EXPECT_THAT(acted(removal), HasSubstr("has changed")) << "the copy was incomplete when it was "
+                                                           "seen";
   removal.needs = {{"step-7", "hot", "x"}};
   EXPECT_THAT(acted(removal), HasSubstr("is not at"));
   removal.needs.clear();
   EXPECT_EQ(acted(removal), "good");
   EXPECT_FALSE(std::filesystem::exists(folder.at("hot/step-1")));
-  EXPECT_EQ(acted(removal), "good") << "gone already";
+  EXPECT_EQ(acted(removal), "good") << "it has already been removed";
   open({.only_read = true});
   EXPECT_THAT(acted(action(LifecycleActionKind::copy, "step-2", "cold")), HasSubstr("dry run"));
 }
@@ -304,7 +305,8 @@ TEST_F(LifecyclePlacesTest, megatron_tracker_completes_iterations_and_protects_t
   folder.write("hot/latest_checkpointed_iteration.txt", "10\n");
   looked();
   EXPECT_TRUE(copy_at("iter_0000010", "hot").complete);
-  EXPECT_FALSE(copy_at("iter_0000020", "hot").complete) << "beyond what the tracker names";
+  EXPECT_FALSE(copy_at("iter_0000020", "hot").complete)
+      << "later than the iteration in the tracker";
   EXPECT_THAT(acted(action(LifecycleActionKind::remove, "iter_0000010", "hot")),
               HasSubstr("tracker"));
   folder.write("hot/latest_checkpointed_iteration.txt", "20");
@@ -329,7 +331,7 @@ TEST_F(LifecyclePlacesTest, file_that_contradicts_its_own_header_or_index_is_not
     return done && done->sound == true;
   };
   EXPECT_TRUE(sound(safetensors(header, 8), ""));
-  EXPECT_FALSE(sound(safetensors(header, 7), "")) << "cut short";
+  EXPECT_FALSE(sound(safetensors(header, 7), "")) << "truncated";
   EXPECT_FALSE(sound(safetensors(header, 9), ""));
   EXPECT_FALSE(sound("tiny", ""));
   EXPECT_FALSE(sound(safetensors(header, 0).substr(0, 20), ""));
@@ -357,7 +359,7 @@ TEST_F(LifecyclePlacesTest, removal_is_one_step_and_purge_a_second) {
   purge.needs.clear();
   EXPECT_EQ(acted(purge), "good");
   EXPECT_TRUE(looked().aside.empty());
-  EXPECT_EQ(acted(purge), "good") << "gone already";
+  EXPECT_EQ(acted(purge), "good") << "it has already been removed";
 }
 
 TEST_F(LifecyclePlacesTest, item_that_changes_while_it_is_read_is_refused) {

@@ -76,7 +76,7 @@ TEST(SlurmPort, jobs_that_wait_after_a_run_show_the_nodes_they_avoid) {
   const auto first = port.look();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->controller_since, parse_slurm_time("2026-11-15T05:28:59"));
-  EXPECT_EQ(slurm.asked.size(), 3u) << "the job has not run yet: not asked";
+  EXPECT_EQ(slurm.asked.size(), 3u) << "the job has not run yet, so it is not queried";
   slurm.squeue =
       "12;PENDING;2;1;N/A;N/A;;Resources;\n7;PENDING;1;1;N/A;N/A;;Resources;\n"
       "8;PENDING;0;1;N/A;N/A;;None;\n";

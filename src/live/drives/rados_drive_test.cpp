@@ -346,7 +346,7 @@ TEST_F(RadosDriveCalls, at_most_four_appends_are_in_flight) {
   EXPECT_EQ(pool.under_way, 4);
   EXPECT_EQ(pool.asked.size(), 64u);
   ASSERT_TRUE(add(**file, 262'144));
-  EXPECT_EQ(pool.under_way, 1) << "all of the piece before were waited for";
+  EXPECT_EQ(pool.under_way, 1) << "all appends of the previous piece were waited for";
   EXPECT_EQ(pool.asked.back(), "append f@1 262144 fresh");
   ASSERT_TRUE((*file)->sync());
   EXPECT_EQ(pool.under_way, 0);
@@ -399,7 +399,7 @@ TEST_F(RadosDriveCalls, pieces_are_removed_from_the_last_to_the_first) {
   pool.objects = {{"f", kPiece - 1}};
   ASSERT_TRUE(drive->remove("f"));
   EXPECT_THAT(pool.asked, ElementsAre("remove f"));
-  ASSERT_TRUE(drive->remove("f")) << "good where there is none";
+  ASSERT_TRUE(drive->remove("f")) << "removing a missing file succeeds";
   pool.fails["size"] = PoolFault::refused;
   const auto unknown = drive->remove("f");
   ASSERT_FALSE(unknown);
@@ -421,7 +421,7 @@ TEST_F(RadosDriveCalls, a_piece_without_its_file_is_listed_and_removed_as_that_f
   EXPECT_THAT(pool.asked, ElementsAre("remove c@3", "remove c"));
   pool.asked.clear();
   ASSERT_TRUE(drive->remove("c"));
-  EXPECT_THAT(pool.asked, ElementsAre("remove c")) << "it is not remembered";
+  EXPECT_THAT(pool.asked, ElementsAre("remove c")) << "the gap is not remembered";
   pool.asked.clear();
   ASSERT_TRUE(drive->remove("h"));
   EXPECT_THAT(pool.asked, ElementsAre("remove h", "remove h@2", "remove h"));
@@ -451,7 +451,7 @@ TEST_F(RadosDriveCalls, the_mark_is_read_until_it_is_confirmed) {
   pool.asked.clear();
   EXPECT_TRUE(drive->open("f"));
   EXPECT_TRUE(drive->open("f"));
-  EXPECT_EQ(pool.asked.size(), 3u) << "the mark once";
+  EXPECT_EQ(pool.asked.size(), 3u) << "the marker is read once";
 }
 
 }  // namespace

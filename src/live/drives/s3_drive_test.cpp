@@ -209,7 +209,7 @@ TEST_F(S3DriveTest, a_place_is_marked_once_with_the_id_of_its_drive) {
   EXPECT_TRUE((*again)->is_remote());
   const auto space = (*again)->space();
   ASSERT_TRUE(space);
-  EXPECT_EQ(space->total_bytes + space->free_bytes, 0u) << "it is not known";
+  EXPECT_EQ(space->total_bytes + space->free_bytes, 0u) << "the free space is unknown";
 }
 
 TEST_F(S3DriveTest, a_place_that_cannot_be_used_is_refused_with_the_reason) {
@@ -313,7 +313,8 @@ TEST_F(S3DriveTest, all_pages_of_a_list_are_read_below_the_prefix) {
   other.objects["elsewhere/d.00.0"] = "x";
   const auto names = drive->list();
   ASSERT_TRUE(names);
-  EXPECT_THAT(*names, ElementsAre("a.00.0", "b.00.0", "c.00.0", "e.00.0")) << "not the mark";
+  EXPECT_THAT(*names, ElementsAre("a.00.0", "b.00.0", "c.00.0", "e.00.0"))
+      << "the marker is not listed";
   EXPECT_THAT(other.asked,
               ElementsAre("GET /pail", "GET /pail after b.00.0", "GET /pail after drive"));
 }
@@ -335,7 +336,7 @@ TEST_F(S3DriveTest, concurrent_calls_use_separate_clients) {
   ASSERT_TRUE(c && (*c)->sync());
   EXPECT_EQ(other.writers.size(), 1u);
   EXPECT_THAT(*other.writers.begin(), StartsWith("0123456789abcdef-cold-0-"));
-  EXPECT_NE(*other.writers.begin(), "0123456789abcdef-cold-0-3") << "one that is free is taken";
+  EXPECT_NE(*other.writers.begin(), "0123456789abcdef-cold-0-3") << "a free client is reused";
 }
 
 TEST_F(S3DriveTest, a_store_that_did_not_answer_is_left_alone_for_a_moment) {

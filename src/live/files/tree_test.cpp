@@ -37,7 +37,7 @@ TEST_F(TreeTest, walk_names_links_special_files_and_outside_hard_links) {
   EXPECT_THAT(odd(*tree), ElementsAre(StartsWith("fifo: "), StartsWith("file-link: "),
                                       StartsWith("folder-link: "), StartsWith("shared: "),
                                       StartsWith("socket: "), StartsWith("sub/relative: ")))
-      << "a hard link within the tree is no oddity";
+      << "a hard link within the tree is not an oddity";
   EXPECT_EQ(code(root().read("fifo")), "files.unsafe") << "and does not wait for a writer";
   EXPECT_EQ(code(remove(*Folder::open(path_), "root", *tree)), "files.unsafe");
   EXPECT_EQ(text("root/a"), "aa");
@@ -62,7 +62,7 @@ TEST_F(TreeTest, another_mount_is_odd_and_not_entered) {
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  if (WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "nothing can be mounted here";
+  if (WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "this user cannot mount a file system";
   EXPECT_EQ(status, 0);
 }
 

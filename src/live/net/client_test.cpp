@@ -286,7 +286,7 @@ TEST(Client, interim_answer_is_skipped_and_first_byte_is_timed) {
                                     .body = "",
                                     .ask_first = true});
     EXPECT_EQ(reply.status, 200);
-    EXPECT_EQ(reply.header("x-early"), "") << "of the interim answer";
+    EXPECT_EQ(reply.header("x-early"), "") << "a header of the interim answer";
     EXPECT_EQ(reply.header("X-Late"), "2");
     EXPECT_GT(reply.first_byte_s, 0.04);
     EXPECT_LT(reply.first_byte_s, 5) << "seconds";

@@ -50,7 +50,7 @@ TEST(ServerDeadlines, header_and_held_body_share_a_deadline) {
   const TestSocket body = TestSocket::to(server.port, 10);
   body.send(put_header("/k", 10) + "123");
   EXPECT_LT(ends_after(body), 5000ms);
-  EXPECT_EQ(server.load->malformed, 0) << "slow, not wrong";
+  EXPECT_EQ(server.load->malformed, 0) << "the client is slow, but not at fault";
 }
 
 TEST(ServerDeadlines, header_deadline_is_not_extended_by_more_headers) {

@@ -146,8 +146,9 @@ TEST(ServerLimits, ambiguous_header_is_refused) {
   EXPECT_THAT(said(get + kHost + "X: a\r\n b\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(said(get + kHost + "X: a\r\n\tb\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(said(get + kHost + "Content-Length:\r\n 5\r\n"), StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(said(get), StartsWith("HTTP/1.1 400")) << "no host";
-  EXPECT_THAT(said(get + kHost + "host: y\r\n"), StartsWith("HTTP/1.1 400")) << "two hosts";
+  EXPECT_THAT(said(get), StartsWith("HTTP/1.1 400")) << "there is no Host header";
+  EXPECT_THAT(said(get + kHost + "host: y\r\n"), StartsWith("HTTP/1.1 400"))
+      << "there are two Host headers";
   EXPECT_THAT(said("GET /a HTTP/1.0\r\n"), StartsWith("HTTP/1.0 200")) << "HTTP/1.0 needs no host";
   EXPECT_EQ(server.load->malformed, 5);
   // A line of a body may begin with a blank.
@@ -226,7 +227,7 @@ TEST(ServerLimits, refused_client_can_read_the_reason_before_the_connection_clos
   std::string text;
   while (stays.receive(text)) {
   }
-  EXPECT_THAT(text, StartsWith("HTTP/1.1 413")) << "not lost to a reset";
+  EXPECT_THAT(text, StartsWith("HTTP/1.1 413")) << "the refusal is not lost by a reset";
   EXPECT_EQ(server.load->connections, 1);
   const auto start = Clock::now();
   EXPECT_TRUE(soon([&] { return server.load->connections == 0; }));

@@ -82,7 +82,7 @@ TEST(Session, continue_is_sent_only_to_clients_that_wait_for_it) {
     }
     EXPECT_THAT(wire(server.port, put_header("/k", 3, expects) + "abc" + kNext),
                 StartsWith("HTTP/1.1 200"))
-        << "its body has arrived already";
+        << "its body has already arrived";
     EXPECT_THAT(wire(server.port, put_header("/gather", 3) + "abc" + kNext),
                 StartsWith("HTTP/1.1 200"));
     const std::string old =
@@ -268,7 +268,7 @@ TEST(Session, source_is_released_after_its_answer) {
   std::string text;
   while (text.size() < 100'000 && socket.receive(text)) {
   }
-  EXPECT_TRUE(soon([&] { return watched.use_count() == 1; })) << "only the test holds it";
+  EXPECT_TRUE(soon([&] { return watched.use_count() == 1; })) << "only the test still holds it";
   EXPECT_EQ(server.load->connections, 1);
 }
 

@@ -17,7 +17,7 @@ TEST(Codec, numbers_are_read_back_and_sort_as_bytes) {
   std::string before;
   for (const std::uint64_t n : numbers) {
     EXPECT_EQ(from_big_endian(big_endian(n)), n);
-    EXPECT_GT(big_endian(n), before) << "the order of the bytes is that of the numbers";
+    EXPECT_GT(big_endian(n), before) << "the bytes sort like the numbers";
     before = big_endian(n);
     RecordWriter to;
     to.put(3, n);

@@ -80,7 +80,7 @@ TEST(Records, a_version_is_read_as_written) {
   expect_same(read->copies[0].extents.at(0), v.copies[0].extents[0]);
   EXPECT_EQ(read->copies[1].tier, "warm");
   EXPECT_FALSE(read->copies[1].checked);
-  EXPECT_EQ(all_extents(v).size(), 3u) << "its own and those of its copies";
+  EXPECT_EQ(all_extents(v).size(), 3u) << "its own extents and those of its copies";
   const auto bare = decode_version(encode(Version{}));
   ASSERT_TRUE(bare);
   EXPECT_FALSE(bare->marker || bare->legal_hold || bare->multipart);
@@ -156,7 +156,7 @@ TEST(Records, buckets_uploads_parts_and_tenants_are_read_as_written) {
   EXPECT_EQ(again->sealed + again->key_id, "s e a l e dk1");
   std::string torn = row;
   torn.front() = static_cast<char>(kRecordVersion);
-  EXPECT_FALSE(decode_tenant(torn)) << "one with neither secret nor seal is no tenant";
+  EXPECT_FALSE(decode_tenant(torn)) << "a row without any secret is not a tenant";
 }
 
 TEST(Records, a_blob_must_have_a_place_for_every_shard) {

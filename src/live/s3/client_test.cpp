@@ -332,13 +332,13 @@ TEST_F(S3Client, range_is_checked_against_what_the_answer_says) {
     pieces = std::move(came);
     replies = {plain(status, {{"content-range", said}})};
     const auto got = client(1).get_range("k", 3, 4);
-    if (got) EXPECT_FALSE(got->verified) << "a digest is of the whole object";
+    if (got) EXPECT_FALSE(got->verified) << "a digest covers the whole object";
     return got ? got->bytes : "corrupt";
   };
   EXPECT_EQ(range("bytes 3-6/9", {"defg"}), "defg");
   EXPECT_EQ(net::header_of(sent[0].headers, "Range"), "bytes=3-6");
   EXPECT_EQ(range("bytes 3-6/9", {"de", "fg"}), "defg");
-  EXPECT_EQ(range("bytes 3-8/9", {"def", "ghi"}), "defg") << "the answer said that it had more";
+  EXPECT_EQ(range("bytes 3-8/9", {"def", "ghi"}), "defg") << "the answer announced more bytes";
   EXPECT_EQ(range("bytes 3-4/5", {"de"}), "corrupt");
   EXPECT_EQ(range("bytes 3-6/9", {"defgh"}), "corrupt");
   EXPECT_EQ(range("bytes 0-3/9", {"abcd"}), "corrupt");
@@ -364,7 +364,7 @@ TEST_F(S3Client, object_is_verified_by_its_crc_or_its_md5) {
   EXPECT_EQ(got({{"etag", to_hex(md5("abc"))}}), "abc verified");
   EXPECT_EQ(got({{"etag", to_hex(md5("abd"))}}), "corrupt");
   EXPECT_EQ(got({{"etag", to_hex(md5("abd"))}, {std::string(kCrcHeader), crc}}), "abc verified")
-      << "the CRC goes first";
+      << "the CRC takes precedence";
   EXPECT_EQ(got({{"etag", "\"of-parts-2\""}}), "abc unverified");
 }
 
@@ -462,7 +462,7 @@ TEST(Writer, held_bytes_end_at_the_largest_object) {
   const Writer writer = writer_into(into);
   EXPECT_FALSE(writer.take({static_cast<const char*>(place), bytes}));
   EXPECT_FALSE(writer.take({static_cast<const char*>(place), bytes - 6}))
-      << "together with what it holds";
+      << "together with the bytes that it already holds";
   EXPECT_EQ(into, "before");
   EXPECT_TRUE(writer.take("+"));
   EXPECT_EQ(into, "before+");

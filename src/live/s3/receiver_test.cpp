@@ -111,7 +111,7 @@ TEST(Receiver, writer_that_cannot_go_on_or_restart_ends_the_request) {
   const Writer once{.take = [](std::string_view) { return true; }};
   Receiver single(once);
   EXPECT_TRUE(single.begin());
-  EXPECT_TRUE(single.begin()) << "nothing was handed on yet";
+  EXPECT_TRUE(single.begin()) << "no byte was passed on yet";
   EXPECT_TRUE(single.take(head, "x"));
   EXPECT_FALSE(single.begin());
   EXPECT_TRUE(single.gave_up());

@@ -135,7 +135,7 @@ TEST_F(GatewayTest, errors_name_the_resource_and_the_request) {
   EXPECT_EQ(id.size(), 21u);
   EXPECT_NE(header(get("/pail/none"), "x-amz-request-id"), id);
   const net::Response head = this->head("/pail/none");
-  EXPECT_EQ(head.length, head.body.size()) << "what a GET would have got";
+  EXPECT_EQ(head.length, head.body.size()) << "the same headers as a GET";
   for (const auto& [status, code_said] :
        std::vector<std::pair<int, std::string>>{{400, "InvalidRequest"},
                                                 {413, "EntityTooLarge"},
@@ -229,7 +229,7 @@ TEST_F(DeferredAnswers, headers_about_an_empty_body_are_checked) {
   EXPECT_EQ(answer_to("GET", "/pail/k", {{"x-amz-trailer", "x-amz-checksum-crc32"}}),
             "MalformedTrailerError");
   EXPECT_EQ(answer_to("GET", "/pail/k", {{"Content-Length", "x"}}), "InvalidArgument");
-  EXPECT_EQ(answer_to("GET", "/pail/k", {{"Content-Length", "5"}}), "200") << "none is read";
+  EXPECT_EQ(answer_to("GET", "/pail/k", {{"Content-Length", "5"}}), "200") << "no body is read";
   EXPECT_EQ(answer_to("HEAD", "/pail/k", {{"Content-Length", "5"}}), "200");
   EXPECT_EQ(answer_to("DELETE", "/pail/k?tagging", {{"Content-Length", "5"}}), "IncompleteBody");
   EXPECT_EQ(answer_to("DELETE", "/pail/k?tagging", {{"Content-Length", "0"}}), "204");

@@ -116,7 +116,8 @@ TEST_F(ListCalls, versions_are_listed_and_removed) {
                 "</CommonPrefixes></ListVersionsResult>");
   const net::Response removed =
       ask({.method = "DELETE", .target = "/pail/a%20b?versionId=" + marker});
-  EXPECT_EQ(header(removed, "x-amz-delete-marker"), "true") << "it was one";
+  EXPECT_EQ(header(removed, "x-amz-delete-marker"), "true") << "the removed version was a delete "
+                                                               "marker";
   EXPECT_EQ(header(removed, "x-amz-version-id"), marker);
   EXPECT_EQ(get("/pail/a%20b").body, "x") << "it is the newest again";
 }
@@ -179,7 +180,7 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
   EXPECT_THAT(get("/pail").body, HasSubstr("<Key>a b</Key>"));
   EXPECT_THAT(get("/pail").body, HasSubstr("<Owner>"));
   EXPECT_THAT(get("/pail?max-keys=1").body, Not(HasSubstr("<NextMarker>")))
-      << "the first version says it only with a delimiter";
+      << "version 1 reports it only with a delimiter";
   EXPECT_THAT(get("/pail?max-keys=5000").body, HasSubstr("<MaxKeys>1000</MaxKeys>"));
   for (const char* bad : {"max-keys=-1", "max-keys=x", "max-keys=2147483648", "encoding-type=json",
                           "list-type=2&continuation-token=zz"}) {
@@ -215,7 +216,7 @@ TEST_F(ListCalls, a_truncated_listing_says_where_to_continue) {
   EXPECT_THAT(part, HasSubstr("<NextVersionIdMarker>"));
   EXPECT_EQ(code(get("/pail/c")), "NoSuchKey");
   const net::Response marker = get("/pail/c?versionId=" + between(versions, "<VersionId>", "</"));
-  EXPECT_EQ(marker.status, 405) << "a marker that is named";
+  EXPECT_EQ(marker.status, 405) << "a delete marker named by its id";
   EXPECT_EQ(header(marker, "x-amz-delete-marker"), "true");
   EXPECT_EQ(get("/pail/c?versionId=none").status, 404);
 }
@@ -230,7 +231,8 @@ TEST_F(ListCalls, many_objects_are_removed_in_one_call) {
   };
   const std::string gone = remove("<Object><Key>a</Key></Object><Object><Key>none</Key></Object>");
   EXPECT_THAT(gone, HasSubstr("<Deleted><Key>a</Key></Deleted>"));
-  EXPECT_THAT(gone, HasSubstr("<Deleted><Key>none</Key></Deleted>")) << "what is not there is gone";
+  EXPECT_THAT(gone, HasSubstr("<Deleted><Key>none</Key></Deleted>")) << "deleting a missing key "
+                                                                        "succeeds";
   EXPECT_EQ(metadata.pending(), 0u) << "durable before it is acknowledged";
   EXPECT_THAT(remove("<Quiet>true</Quiet><Object><Key>b</Key></Object>"),
               Not(HasSubstr("Deleted")));

@@ -147,7 +147,8 @@ TEST_F(MoverTest, a_checkpoint_moves_as_a_whole) {
     return tier_of(*store->find("pail", "c/0", std::nullopt)) == "cold" &&
            tier_of(*store->find("pail", "c/1", std::nullopt)) == "cold";
   })) << logged();
-  EXPECT_EQ(tier_of(*store->find("pail", "d", std::nullopt)), "hot") << "the newest stays near";
+  EXPECT_EQ(tier_of(*store->find("pail", "d", std::nullopt)), "hot") << "the newest stays in the "
+                                                                        "hot tier";
 }
 
 }  // namespace

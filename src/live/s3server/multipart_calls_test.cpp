@@ -153,7 +153,7 @@ TEST_F(MultipartCalls, parts_are_chosen_joined_and_checked) {
   EXPECT_EQ(shown.length, large.size() + 4);
   EXPECT_EQ(header(shown, "x-amz-storage-class"), "GLACIER");
   ASSERT_TRUE(store->collect());  // the part that was not chosen
-  EXPECT_EQ(drives[3]->files().size(), 2u) << "its bytes lie in the tier of the upload";
+  EXPECT_EQ(drives[3]->files().size(), 2u) << "its bytes are in the tier of the upload";
   const net::Response last = get("/pail/k?partNumber=2");
   EXPECT_EQ(last.status, 206);
   EXPECT_EQ(last.body, "tail");
@@ -174,12 +174,12 @@ TEST_F(MultipartCalls, a_completion_keeps_to_its_condition) {
     const std::string etag = header(put_part("/pail/k", id, "1", "x"), "ETag");
     return complete("/pail/k", id, {{1, etag}}, condition);
   };
-  EXPECT_EQ(code(finish({{"If-Match", "*"}})), "NoSuchKey") << "there is none yet";
+  EXPECT_EQ(code(finish({{"If-Match", "*"}})), "NoSuchKey") << "no object exists yet";
   EXPECT_EQ(finish({{"If-None-Match", "*"}}).status, 200);
   const std::string etag = header(head("/pail/k"), "ETag");
   EXPECT_EQ(finish({{"If-None-Match", "*"}}).status, 412);
   EXPECT_EQ(finish({{"If-Match", "\"0123\""}}).status, 412);
-  EXPECT_EQ(header(head("/pail/k"), "ETag"), etag) << "it is as it was";
+  EXPECT_EQ(header(head("/pail/k"), "ETag"), etag) << "the object is unchanged";
   EXPECT_EQ(finish({{"If-Match", etag}}).status, 200);
 }
 
@@ -232,7 +232,7 @@ TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
       "InvalidPart");
   EXPECT_EQ(code(put_part("/pail/c", id, "2", "x", {{"x-amz-checksum-sha1", "AAAA"}})),
             "InvalidRequest")
-      << "it was begun with another";
+      << "the upload was started with another algorithm";
   EXPECT_EQ(complete("/pail/c", id, {{1, etag}}).status, 200);
   // An object put in one piece.
   const std::string right = to_base64(sum(s3::SumKind::crc32, "x"));
@@ -285,7 +285,7 @@ TEST_F(MultipartCalls, each_part_is_a_range_of_the_object) {
   const std::string two = header(put_part("/pail/s", small, "1", "ab"), "ETag");
   const std::string three = header(put_part("/pail/s", small, "2", "abc"), "ETag");
   EXPECT_EQ(code(complete("/pail/s", small, {{1, two}, {2, three}})), "EntityTooSmall");
-  EXPECT_EQ(complete("/pail/s", small, {{1, two}}).status, 200) << "the last may be small";
+  EXPECT_EQ(complete("/pail/s", small, {{1, two}}).status, 200) << "the last part may be small";
 }
 
 TEST_F(MultipartCalls, a_completion_returns_the_version_if_versioning_is_on) {

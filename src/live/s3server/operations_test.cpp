@@ -287,7 +287,7 @@ TEST(Operations, return_a_fault_of_the_rows_at_every_call) {
       EXPECT_TRUE(returned || answer.status == asking.status)
           << named(asking) << " call " << call << ": " << answer.status << answer.body;
     }
-    EXPECT_GE(struck, 2) << named(asking) << " looks at who asks and at the bucket";
+    EXPECT_GE(struck, 2) << named(asking) << " reads the caller and the bucket";
     EXPECT_LT(struck, 60) << named(asking);
     // The early check of what an upload would replace reads two rows and may fail: the commit
     // checks again.
@@ -308,7 +308,8 @@ TEST(Operations, that_do_not_exist_are_refused) {
   EXPECT_EQ(status("GET", "/pail?website"), 501);
   EXPECT_EQ(status("GET", "/pail/k?torrent"), 501);
   EXPECT_EQ(status("DELETE", "/pail?versioning"), 501);
-  EXPECT_EQ(status("GET", "/pail/k?versioning"), 501) << "of a bucket, not of an object";
+  EXPECT_EQ(status("GET", "/pail/k?versioning"), 501) << "an operation on a bucket, not on an "
+                                                         "object";
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(Policy, is_an_object_with_statements) {
   EXPECT_EQ(read_policy("{\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"*\",\"Action\":"
                         "\"s3:*\",\"Resource\":\"arn:aws:s3:::pail\"}}"),
             "read")
-      << "one need not be a list";
+      << "a single value need not be a list";
   EXPECT_EQ(read_policy("{\"Statement\":[{\"Condition\":{}}]}"), "NotImplemented");
 }
 
@@ -101,11 +101,11 @@ TEST(Policy, is_limited_in_depth_and_size) {
   EXPECT_EQ(read_policy(nested(16)), "MalformedPolicy");
   EXPECT_EQ(read_policy(nested(17)), large);
   EXPECT_EQ(read_policy(nested(8) + nested(8) + nested(8)), "MalformedPolicy")
-      << "beside one another";
+      << "in two sibling objects";
   EXPECT_EQ(read_policy(nested(16, "\"[{[\"")), "MalformedPolicy")
       << "a bracket in a text opens nothing";
-  EXPECT_EQ(read_policy(nested(16, "\"\\\"\",[")), large) << "the text ended";
-  EXPECT_EQ(read_policy(nested(16, "\"\\\"[\"")), "MalformedPolicy") << "the text goes on";
+  EXPECT_EQ(read_policy(nested(16, "\"\\\"\",[")), large) << "the text ends inside an object";
+  EXPECT_EQ(read_policy(nested(16, "\"\\\"[\"")), "MalformedPolicy") << "text follows the object";
   const std::string full = with("", "");
   EXPECT_EQ(read_policy(full + std::string((20u << 10) - full.size(), ' ')), "read");
   EXPECT_EQ(read_policy(full + std::string((20u << 10) - full.size() + 1, ' ')), large);
@@ -188,7 +188,7 @@ TEST_F(PolicyTest, a_statement_that_would_never_apply_is_refused) {
   EXPECT_EQ(refused_as(deny(R"({"Service":"s3.amazonaws.com"})", R"("s3:GetObject")")),
             "MalformedPolicy");
   EXPECT_EQ(refused_as(deny(R"({"AWS":"othr"})", R"("s3:GetObject")")), "MalformedPolicy")
-      << "no tenant is named so";
+      << "no tenant has this name";
   EXPECT_EQ(refused_as(deny(R"({"AWS":"arn:aws:iam::other:role/other"})", R"("s3:GetObject")")),
             "MalformedPolicy");
   const std::string on_bucket = R"({"Effect":"Deny","Principal":"*","Action":"s3:GetObject",)"
@@ -196,27 +196,28 @@ TEST_F(PolicyTest, a_statement_that_would_never_apply_is_refused) {
   EXPECT_EQ(refused_as(on_bucket), "MalformedPolicy") << "a bucket is not an object";
   const std::string on_objects = R"({"Effect":"Deny","Principal":"*","Action":"s3:ListBucket",)"
                                  R"("Resource":"arn:aws:s3:::pail/*"})";
-  EXPECT_EQ(refused_as(on_objects), "MalformedPolicy") << "nor is an object a bucket";
+  EXPECT_EQ(refused_as(on_objects), "MalformedPolicy") << "an object is not a bucket";
   const auto with = [&](const std::string& field) {
     std::string text = deny("\"*\"", R"("s3:GetObject")");
     return text.insert(1, field + ',');
   };
   EXPECT_EQ(refused_as(with(R"("Efect":"Deny")")), "MalformedPolicy");
-  EXPECT_EQ(refused_as(with(R"("Effect":"Allow")")), "MalformedPolicy") << "two effects";
+  EXPECT_EQ(refused_as(with(R"("Effect":"Allow")")), "MalformedPolicy") << "a statement has two "
+                                                                           "effects";
   EXPECT_EQ(refused_as(with(R"("Condition":{"IpAdress":{"aws:SourceIp":"10.0.0.0/8"}})")),
             "MalformedPolicy");
   EXPECT_EQ(refused_as(with(R"("Condition":{"IpAddress":{"aws:SourceIpp":"10.0.0.0/8"}})")),
             "MalformedPolicy");
   EXPECT_EQ(refused_as(with(R"("Condition":{"IpAddress":{"aws:SourceIp":"10.0.0.0/8"}})")),
             "NotImplemented")
-      << "S3 knows it, and here it is not evaluated";
+      << "S3 supports it, but this server does not";
   EXPECT_EQ(refused_as(with(R"("NotAction":"s3:PutObject")")), "NotImplemented");
   std::string variable = deny("\"*\"", R"("s3:GetObject")");
   variable.replace(variable.find("pail/*"), 6, "pail/${aws:username}/*");
   EXPECT_EQ(refused_as(variable), "NotImplemented");
   EXPECT_EQ(code(put("/pail?policy", R"({"Version":"2013","Statement":[)" + all + "]}")),
             "MalformedPolicy");
-  EXPECT_EQ(other("GET", "/pail/k").status, 200) << "the policy before stays";
+  EXPECT_EQ(other("GET", "/pail/k").status, 200) << "the previous policy stays";
 }
 
 TEST_F(PolicyTest, a_policy_lets_another_read_a_prefix_and_nothing_else) {

@@ -96,7 +96,7 @@ TEST_F(TenantsAtRest, secrets_are_not_in_the_files_of_an_encrypted_store) {
     const auto runtime = opened();
     ASSERT_TRUE(runtime->first_tenant("AK", "the-secret-of-main"));
     EXPECT_TRUE(may_ask(*runtime, "BOB", secret));
-    EXPECT_TRUE(may_ask(*runtime, "BOB", secret)) << "a second time as the first";
+    EXPECT_TRUE(may_ask(*runtime, "BOB", secret)) << "the second time as the first time";
     EXPECT_FALSE(may_ask(*runtime, "BOB", ""));
     EXPECT_TRUE(may_ask(*runtime, "AK", "the-secret-of-main"));
     EXPECT_THAT(notes(*runtime), Not(HasSubstr("store.clear-secrets")));
@@ -113,9 +113,10 @@ TEST_F(TenantsAtRest, plain_secrets_are_sealed_and_removed_from_the_disk) {
   options.tenants = bob;
   {
     const auto runtime = opened();
-    EXPECT_THAT(notes(*runtime), HasSubstr("[store.clear-secrets]")) << "it says what that means";
+    EXPECT_THAT(notes(*runtime), HasSubstr("[store.clear-secrets]")) << "the note says what this "
+                                                                        "means";
   }
-  EXPECT_TRUE(is_in_files(secret)) << "or this test shows nothing";
+  EXPECT_TRUE(is_in_files(secret)) << "otherwise this test shows nothing";
   options.tenants.reset();
   options.keys = ring({{"k1", 'a'}});
   const auto runtime = opened();
@@ -146,9 +147,9 @@ TEST_F(TenantsAtRest, a_row_is_sealed_for_its_access_key_with_a_fresh_nonce) {
   ASSERT_TRUE(opened_tenant(moved, keys));
   EXPECT_EQ(opened_tenant(moved, keys)->secret_key, secret);
   EXPECT_FALSE(opened_tenant(moved, ring({{"k1", 'b'}}))) << "another key";
-  EXPECT_FALSE(opened_tenant(moved, ring({{"k2", 'a'}}))) << "of another name";
+  EXPECT_FALSE(opened_tenant(moved, ring({{"k2", 'a'}}))) << "a key with another id";
   moved.access_key = "EVE";
-  EXPECT_FALSE(opened_tenant(moved, keys)) << "a row put in another's place";
+  EXPECT_FALSE(opened_tenant(moved, keys)) << "a row copied to another tenant's place";
 }
 
 TEST_F(TenantsAtRest, a_wrong_key_under_the_right_id_is_refused) {
@@ -255,11 +256,11 @@ TEST_F(TenantsAtRest, local_pages_are_refused_under_a_foreign_host_name) {
       EXPECT_EQ(status(page, host), 421) << host;
     }
   }
-  EXPECT_EQ(status("/-/health", "evil.com"), 200) << "it says nothing";
+  EXPECT_EQ(status("/-/health", "evil.com"), 200) << "the answer reveals nothing";
   runtime.reset();
   options.metrics_for_all = true;
   runtime = opened();
-  EXPECT_EQ(status("/-/metrics", "store-1.example:8118"), 200) << "as --open-metrics has it";
+  EXPECT_EQ(status("/-/metrics", "store-1.example:8118"), 200) << "as with --open-metrics";
 }
 
 }  // namespace

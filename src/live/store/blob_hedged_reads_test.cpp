@@ -162,8 +162,8 @@ TEST(HedgedReads, a_suspect_drive_that_answers_in_time_is_used) {
     const rows::Blob blob = shelf.write(3);
     shelf.suspect("d0");
     EXPECT_THAT(shelf.read(blob), IsEmpty());
-    EXPECT_THAT(shelf.reads(), ElementsAre(3, 3, 0)) << "a stripe is one read of each";
-    EXPECT_EQ(shelf.drives[0]->opens, 1) << "its file comes back from the other thread";
+    EXPECT_THAT(shelf.reads(), ElementsAre(3, 3, 0)) << "a stripe needs one read per drive";
+    EXPECT_EQ(shelf.drives[0]->opens, 1) << "the other thread returns its file";
     EXPECT_EQ(shelf.hedger.counts().asked, 0u);
     EXPECT_EQ(shelf.hedger.counts().suspects, 1);
   }
@@ -196,7 +196,7 @@ TEST(HedgedReads, other_drives_are_read_while_a_suspect_one_waits) {
     // for the latter.
     EXPECT_EQ(shelf.drives[1]->reads, 6);
     EXPECT_EQ(shelf.drives[2]->reads, 3);
-    EXPECT_LE(shelf.drives[0]->reads, 1) << "it is asked once, and not again while it is busy";
+    EXPECT_LE(shelf.drives[0]->reads, 1) << "it is read once, and not again while it is busy";
   }
 }
 
@@ -225,7 +225,7 @@ TEST(HedgedReads, the_slow_drive_is_waited_for_if_the_others_have_nothing) {
     }
     shelf.drives[0]->unshut();
   });
-  EXPECT_THAT(shelf.read(blob), ElementsAre(1)) << "the copy that is gone";
+  EXPECT_THAT(shelf.read(blob), ElementsAre(1)) << "the copy that is missing";
   later.join();
   EXPECT_EQ(shelf.hedger.counts().asked, 1u);
   EXPECT_EQ(shelf.hedger.counts().won, 0u);
@@ -304,7 +304,7 @@ TEST(HedgedReads, a_file_that_is_cut_or_fails_during_a_read_is_read_around) {
   const std::size_t last = got.size() - 2 * stripe;
   EXPECT_EQ(reader.read(2 * stripe, std::span(got).last(last)), last);
   EXPECT_TRUE(got == shelf.bytes);
-  EXPECT_EQ(reader.read(got.size(), got), 0u) << "behind the end there is nothing";
+  EXPECT_EQ(reader.read(got.size(), got), 0u) << "there are no bytes after the end";
 }
 
 // With real times: a drive that becomes slow delays one read, and later reads avoid it.

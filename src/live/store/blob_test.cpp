@@ -181,7 +181,7 @@ TEST(Blob, a_write_avoids_broken_drives_and_fails_if_too_few_are_left) {
   for (const rows::ShardPlace& place : blob->shards) EXPECT_NE(place.drive, "d2");
   shelf.drives[3]->broken = true;
   const auto without = shelf.write(bytes);
-  EXPECT_FALSE(without) << "the name is taken: only fresh names are written";
+  EXPECT_FALSE(without) << "the name is taken, and only new names are written";
 
   Shelf small({4, 2}, 6);
   small.drives[0]->broken = true;
@@ -292,9 +292,9 @@ TEST_F(BlobBlocks, only_as_many_other_shards_are_read_as_needed) {
   BlobReader reader(set, blob);
   expect_bytes(reader, 0, 2 * kBlock);
   const std::vector<int> counts = reads();
-  EXPECT_EQ(counts[0], 4) << "with its checksum, in one, and once more before the others";
-  EXPECT_EQ(counts[2], 1) << "one of the parity";
-  EXPECT_EQ(counts[3], 0) << "the other is not needed";
+  EXPECT_EQ(counts[0], 4) << "block and checksum in one read, and once more before the others";
+  EXPECT_EQ(counts[2], 1) << "one read of the parity";
+  EXPECT_EQ(counts[3], 0) << "the other drive is not needed";
   EXPECT_THAT(reader.damaged(), ElementsAre(0));
   bytes_of(2).resize(70);
   BlobReader again(set, blob);
@@ -334,7 +334,7 @@ TEST_F(BlobBlocks, sizes_around_a_stripe_are_read_at_every_border) {
       for (int shard = 0; shard < 4; ++shard) {
         EXPECT_TRUE(reader.check_header(shard));
         EXPECT_TRUE(reader.raw_block(shard, reader.stripes() - 1));
-        EXPECT_FALSE(reader.raw_block(shard, reader.stripes())) << "behind the last";
+        EXPECT_FALSE(reader.raw_block(shard, reader.stripes())) << "after the last block";
       }
       EXPECT_THAT(reader.damaged(), IsEmpty());
     }
@@ -361,7 +361,8 @@ TEST_F(BlobBlocks, every_byte_of_a_header_is_checked) {
   bytes_of(1) = all;
   rows::Blob other = blob;
   other.block_bytes = 4096;
-  EXPECT_FALSE(BlobReader(set, other).check_header(1)) << "it says how long its blocks are";
+  EXPECT_FALSE(BlobReader(set, other).check_header(1)) << "its header gives the length of its "
+                                                          "blocks";
   EXPECT_EQ(all.substr(0, 60), "orrery-shard 1 0000000b00000000000000ff 01 1+1 65536        ");
 }
 
@@ -452,7 +453,7 @@ TEST(BlobShards, announce_their_exact_size) {
   const DriveSet set = {{"a", &drive}};
   BlobWriter unknown(set, {"hot", {1, 0}, {"a"}}, kBlob, 0);
   EXPECT_TRUE(unknown.append("x") && unknown.finish());
-  EXPECT_THAT(drive.record.expected, IsEmpty()) << "nothing is known";
+  EXPECT_THAT(drive.record.expected, IsEmpty()) << "nothing is known about the drive";
 }
 
 TEST(BlobShards, a_writer_returns_the_fault_of_the_drives) {
@@ -488,7 +489,7 @@ TEST(BlobShards, a_reader_tells_missing_drives_from_damage) {
   ASSERT_TRUE(writer.append("bytes"));
   const rows::Blob blob = *writer.finish();
   std::string into(5, '?');
-  EXPECT_FALSE(BlobReader(set, blob).read(0, into)) << "no key";
+  EXPECT_FALSE(BlobReader(set, blob).read(0, into)) << "the key was not given";
   const DriveSet half = {{"a", &drives[0]}, {"b", nullptr}};
 
   EXPECT_EQ(BlobReader(half, blob).check_header(1).error().kind, drives::PortFault::missing);

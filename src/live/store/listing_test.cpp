@@ -179,7 +179,7 @@ TEST_F(Pages, a_truncated_page_says_so) {
   EXPECT_THAT(versions({.delimiter = "/", .most = 4}),
               ElementsAre("a:i!", "b/...", "c:i!", "d/..."));
   EXPECT_THAT(versions({.delimiter = "/", .most = 3}), ElementsAre("a:i!", "b/...", "c:i!", "+"))
-      << "a prefix that does not fit any more";
+      << "a prefix that no longer fits on the page";
   EXPECT_THAT(versions({.delimiter = "/", .most = 1}), ElementsAre("a:i!", "+"));
   EXPECT_THAT(versions({.prefix = "b/", .delimiter = "/"}), ElementsAre("b/1:i!", "b/2:i!"));
   EXPECT_THAT(versions({.delimiter = "/", .after = "b/"}), ElementsAre("c:i!", "d/..."));

@@ -42,7 +42,8 @@ TEST(MomentText, iso_8601_may_have_a_fraction_and_the_zone_utc) {
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00+0000"), midnight);
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.5Z"), midnight + 500);
   EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.05Z"), midnight + 50);
-  EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.45678Z"), midnight + 456) << "cut, not rounded";
+  EXPECT_EQ(moment_of_iso("2013-05-24T00:00:00.45678Z"), midnight + 456)
+      << "truncated, not rounded";
   EXPECT_EQ(moment_of_iso("2013-05-24T23:59:60Z"), midnight + kDayMs) << "a leap second";
 }
 

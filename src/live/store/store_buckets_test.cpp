@@ -182,7 +182,7 @@ TEST_F(RowsTest, parts_are_those_of_one_upload) {
 
 TEST_F(RowsTest, removing_a_bucket_spares_buckets_whose_names_begin_alike) {
   for (const char* name : {"pail", "pail2", "pai"}) add_bucket(name);
-  ASSERT_TRUE(store->remove_bucket("pai")) << "no row of an object is there at all";
+  ASSERT_TRUE(store->remove_bucket("pai")) << "there is no row of an object";
   add_object("pail2", "k");
   add_upload("pail", "one");
   add_upload("pail", "two");
@@ -227,7 +227,7 @@ TEST_F(RowsTest, a_version_is_found_among_those_of_its_key) {
   set_row(rows::row::version("pail", "k", 8), "rubbish");
   EXPECT_EQ(store->find("pail", "k", "v6").error().code, "NoSuchVersion");
   EXPECT_EQ(store->find("pail", "k", "v7").error().code, "NoSuchVersion");
-  EXPECT_EQ(store->find("pail", "k", "v5").value().stamp, 5u) << "behind one that is unreadable";
+  EXPECT_EQ(store->find("pail", "k", "v5").value().stamp, 5u) << "after an unreadable row";
   EXPECT_EQ(store->find("pail", "k", "null").value().stamp, 9u);
   EXPECT_EQ(store->find("pail", "k", std::nullopt).value().stamp, 9u);
   EXPECT_EQ(store->find("pail", "none", std::nullopt).error().code, "NoSuchKey");
@@ -246,7 +246,7 @@ TEST_F(RowsTest, the_next_version_becomes_the_newest) {
   EXPECT_FALSE(has_row(rows::row::object("pail", "k"))) << "k2's version is not k's";
   EXPECT_TRUE(has_row(rows::row::version("pail", "k2", 3)));
   add_object("pail", "l");
-  ASSERT_TRUE(store->remove("pail", "l", {.version_id = "null"})) << "no row behind it";
+  ASSERT_TRUE(store->remove("pail", "l", {.version_id = "null"})) << "there is no row after it";
   EXPECT_FALSE(has_row(rows::row::object("pail", "l")));
 }
 
@@ -284,7 +284,7 @@ TEST_F(RowsTest, garbage_that_is_being_read_does_not_hold_up_the_rest) {
   EXPECT_EQ(store->collect().value(), 1u) << "the last";
   EXPECT_FALSE(has_row(rows::row::garbage(garbage_id(1000))));
   store->pins().unpin(garbage_id(0));
-  EXPECT_EQ(store->collect().value(), 1u) << "from the front again";
+  EXPECT_EQ(store->collect().value(), 1u) << "from the beginning again";
   EXPECT_FALSE(has_row(rows::row::garbage(garbage_id(0))));
   store->pins().unpin(garbage_id(998));
   add_garbage(garbage_id(1000));

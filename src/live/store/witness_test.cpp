@@ -39,7 +39,7 @@ TEST(WitnessText, is_refused_if_any_byte_changed) {
 TEST(Witness, newer_means_a_later_run_then_commit_then_running) {
   EXPECT_TRUE(is_newer(seen(2, 1), seen(1, 9)));
   EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 8)));
-  EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 9, true))) << "it was started again since";
+  EXPECT_TRUE(is_newer(seen(2, 9), seen(2, 9, true))) << "the store has been started since";
   EXPECT_FALSE(is_newer(seen(2, 9), seen(2, 9)));
 }
 

@@ -57,7 +57,7 @@ TEST_F(CheckTest, a_drive_that_cannot_be_listed_ends_the_check) {
   EXPECT_EQ(check_store(*store, false).error().code, "InternalError");
   set["d"] = nullptr;
   open();
-  EXPECT_TRUE(check_store(*store, false)->clean()) << "one that is away has no files";
+  EXPECT_TRUE(check_store(*store, false)->clean()) << "a missing drive lists no files";
 }
 
 TEST_F(CheckTest, damage_counts_shards_and_loss_counts_blobs) {
@@ -80,7 +80,8 @@ TEST_F(CheckTest, damage_counts_shards_and_loss_counts_blobs) {
   EXPECT_EQ(check.lost_blobs, 0u);
   EXPECT_THAT(check.faults, IsEmpty());
   EXPECT_FALSE(check.clean());
-  EXPECT_EQ(check_store(*store, false).value().damaged_shards, 0u) << "it was only looked for";
+  EXPECT_EQ(check_store(*store, false).value().damaged_shards, 0u) << "the check only looked for "
+                                                                      "the file";
   flip(one, 1);
   flip(two, 1);
   check = check_store(*store, true).value();
@@ -162,7 +163,7 @@ TEST_F(CheckTest, a_check_that_is_stopped_says_nothing_of_the_rest) {
   EXPECT_TRUE(check->stopped);
   EXPECT_FALSE(check->clean());
   EXPECT_EQ(asked, 3) << "it ends at once";
-  EXPECT_TRUE(check->faults.empty()) << "what was not read is not missing";
+  EXPECT_TRUE(check->faults.empty()) << "unread rows do not count as missing";
   EXPECT_EQ(check->orphans, 0u);
 }
 

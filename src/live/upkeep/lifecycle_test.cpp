@@ -134,7 +134,7 @@ TEST(LifecycleRules, that_cannot_be_carried_out_are_refused) {
   }
   const std::string named =
       "<Rule><ID>r</ID><Prefix/><Status>Enabled</Status>" + kExpires + "</Rule>";
-  EXPECT_EQ(why_not(configured(named + named)), "InvalidArgument") << "two rules of one name";
+  EXPECT_EQ(why_not(configured(named + named)), "InvalidArgument") << "two rules with the same id";
   const std::string long_id(256, 'i');
   EXPECT_EQ(why_not(configured("<Rule><ID>" + long_id + "</ID><Prefix/><Status>Enabled</Status>" +
                                kExpires + "</Rule>")),
@@ -238,7 +238,7 @@ TEST(LifecycleRules, count_moves_from_when_a_version_was_made_or_replaced) {
   const rows::Version put{.modified_ms = 5000};
   EXPECT_EQ(wanted({.version = put}, 5999), std::nullopt);
   EXPECT_EQ(wanted({.version = put}, 6000), "STANDARD_IA");
-  EXPECT_EQ(wanted({.version = put}, 9000), "GLACIER") << "of several, the slowest";
+  EXPECT_EQ(wanted({.version = put}, 9000), "GLACIER") << "of several classes, the slowest wins";
   const VersionPlace old{.version = put, .newest = false, .since_ms = 7000};
   EXPECT_EQ(wanted(old, 8999), std::nullopt) << "by its own rules, since it was replaced";
   EXPECT_EQ(wanted(old, 9000), "GLACIER");
@@ -315,8 +315,7 @@ TEST(LifecycleRules, upload_aborts_need_days_and_unknown_actions_are_refused) {
   EXPECT_EQ(code_of(ends + "<NoncurrentVersionExpiration/>"), "MalformedXML");
   EXPECT_EQ(code_of(ends + "<Expiration/>"), "MalformedXML");
   EXPECT_EQ(code_of(ends + "<Transition/>"), "MalformedXML");
-  EXPECT_EQ(code_of(ends + "<Comment/>"), "MalformedXML")
-      << "it could be a filter whose name is misspelt";
+  EXPECT_EQ(code_of(ends + "<Comment/>"), "MalformedXML") << "it could be a misspelt filter";
 }
 
 TEST(LifecycleRules, a_transition_needs_a_class_and_days_or_a_date) {

@@ -145,7 +145,7 @@ TEST_F(IdentityTest, the_metadata_of_another_store_are_refused) {
   fs::remove(folder + "/sealed");
   fs::remove_all(folder + "/metadata");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata"));
-  EXPECT_THAT(refusal().what, HasSubstr("has no store id")) << "empty ones";
+  EXPECT_THAT(refusal().what, HasSubstr("has no store id")) << "empty metadata";
 }
 
 TEST_F(IdentityTest, old_metadata_are_refused_unless_the_loss_is_accepted) {
@@ -207,7 +207,7 @@ TEST_F(IdentityTest, an_older_list_of_tables_is_detected_after_a_crash) {
   EXPECT_THAT(refusal().what, AllOf(HasSubstr("CURRENT names"), HasSubstr("already been in use")));
   auto opened = open_store_folder(folder, {}, "x", false, {}, {.accepts_loss = true});
   ASSERT_TRUE(opened) << to_text(opened.error());
-  EXPECT_TRUE(opened->behind) << "a repair that was told to may go on with it";
+  EXPECT_TRUE(opened->behind) << "a confirmed repair may continue with it";
 }
 
 TEST_F(IdentityTest, a_copy_of_a_store_does_not_start_on_drives_that_are_in_use) {
@@ -223,7 +223,8 @@ TEST_F(IdentityTest, a_copy_of_a_store_does_not_start_on_drives_that_are_in_use)
     EXPECT_EQ(second.error().front().code, "store.running");
     EXPECT_THAT(second.error().front().place.file, HasSubstr("/hot"));
   }
-  EXPECT_TRUE(open_store_folder(folder, {}, "x")) << "and goes on when the other has ended";
+  EXPECT_TRUE(open_store_folder(folder, {}, "x")) << "and continues when the other program has "
+                                                     "ended";
 }
 
 TEST_F(IdentityTest, each_damaged_file_is_named) {
@@ -257,7 +258,7 @@ TEST_F(IdentityTest, each_damaged_file_is_named) {
 TEST_F(IdentityTest, an_older_program_may_have_run_since_the_seal) {
   const std::string sealed = *drives::read_file(folder + "/sealed");
   ASSERT_TRUE(rows::open_rocks_metadata(folder + "/metadata", rows::RocksOpening::use));
-  EXPECT_EQ(drives::read_file(folder + "/sealed"), sealed) << "it knows nothing of the list";
+  EXPECT_EQ(drives::read_file(folder + "/sealed"), sealed) << "it does not know the list";
   run(1);
 }
 

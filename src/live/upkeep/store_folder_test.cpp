@@ -204,7 +204,8 @@ TEST_F(StoreFolderTest, a_store_is_made_once_and_opened_as_it_was_made) {
   const std::vector<TierPlan> tiers = {{.name = "hot", .plan = {1, 1}, .folders = {"a", "b c"}}};
   std::filesystem::create_directories(folder + "/s");
   ASSERT_TRUE(drives::write_durably(folder + "/s/store.begun", store_text("id-1", tiers)));
-  EXPECT_EQ(open_store_folder(folder + "/s", tiers, "id-2")->id, "id-1") << "it was begun";
+  EXPECT_EQ(open_store_folder(folder + "/s", tiers, "id-2")->id, "id-1")
+      << "creating the store was started";
   EXPECT_EQ(drives::read_file(folder + "/s/store"), store_text("id-1", tiers));
   EXPECT_FALSE(std::filesystem::exists(folder + "/s/store.begun"));
   {
@@ -282,13 +283,14 @@ TEST_F(StoreFolderTest, a_bad_line_of_the_file_is_refused_with_its_number) {
   EXPECT_EQ(line_of("orrery-depot 4\n"), 1u);
   EXPECT_EQ(line_of("orrery-store x\n"), 1u);
   EXPECT_EQ(line_of("orrery-store 5\n"), 1u);
-  EXPECT_EQ(line_of("orrery-store 4\nid a\n"), 0u) << "no tier";
+  EXPECT_EQ(line_of("orrery-store 4\nid a\n"), 0u) << "there is no tier";
   EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+x\n"), 3u);
   EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+1\ndrive hot-0 a\n"), 0u)
       << "one drive of two";
   EXPECT_EQ(line_of("orrery-store 4\ndrive hot-0 a\n"), 2u) << "a drive before its tier";
   EXPECT_EQ(line_of("orrery-store 4\n\nid a b\n"), 3u);
-  EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+0\ndrive hot-0 none\n"), 0u) << "no drive";
+  EXPECT_EQ(line_of("orrery-store 4\nid a\ntier hot 1+0\ndrive hot-0 none\n"), 0u)
+      << "the tier has no drive";
 }
 
 TEST_F(StoreFolderTest, a_bad_place_or_another_database_is_refused) {

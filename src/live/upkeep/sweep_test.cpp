@@ -139,7 +139,7 @@ TEST_F(SweepTest, pinned_files_and_files_that_are_not_shards_stay) {
        {"00000007000000000000002a.00.0", "00000008000000000000002a.00.0", "mine"}) {
     ASSERT_TRUE(drives["d"].create(name));
   }
-  EXPECT_FALSE(sweep_orphans(*store)) << "the rows know of no run 8";
+  EXPECT_FALSE(sweep_orphans(*store)) << "the rows do not know run 8";
   EXPECT_EQ(files(), 3u);
   set_row(rows::row::epoch(8), "");
   store->pins().pin("00000008000000000000002a");
@@ -276,7 +276,7 @@ TEST_F(SharedSweep, a_gateway_taken_for_dead_changes_and_mends_nothing) {
   const auto mended = mend_blob(second, kept.id, {0});
   ASSERT_TRUE(mended);
   EXPECT_EQ(mended->shards, 0);
-  EXPECT_EQ(files(), before) << "what it wrote is gone";
+  EXPECT_EQ(files(), before) << "its files are removed";
   EXPECT_EQ(mend_blob(first, kept.id, {0})->shards, 1);
 }
 
@@ -294,7 +294,7 @@ TEST_F(SharedSweep, files_that_their_row_places_elsewhere_are_set_aside) {
   const auto swept = sweep_orphans(first);
   ASSERT_TRUE(swept);
   EXPECT_EQ(swept->set_aside, 2u);
-  EXPECT_EQ(swept->files, 5u) << "all shards that are there";
+  EXPECT_EQ(swept->files, 5u) << "all existing shards";
   EXPECT_FALSE(drives["d1"].files().contains(name));
   EXPECT_FALSE(drives["d0"].files().contains(store::shard_name(blob, 5, 0)));
   EXPECT_TRUE(drives["d0"].files().contains(store::shard_name(blob, 0, 9)));

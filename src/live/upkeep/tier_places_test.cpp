@@ -95,7 +95,7 @@ TEST_F(TierPlacesTest, a_look_shows_objects_that_belong_elsewhere) {
   const auto look = places.look();
   ASSERT_TRUE(look);
   EXPECT_DOUBLE_EQ(look->now.base(), 1'700'000'002.5);
-  ASSERT_EQ(look->items.size(), 1u) << "the others lie where they belong";
+  ASSERT_EQ(look->items.size(), 1u) << "the others are where they belong";
   const ItemView& item = look->items[0];
   EXPECT_EQ(item.id, "pail/a@null");
   EXPECT_EQ(item.run, "");
@@ -145,13 +145,14 @@ TEST_F(TierPlacesTest, restored_and_read_objects_are_wanted_in_the_fast_tier) {
   EXPECT_THAT(restored(kStart + 1), ElementsAre("cold", "hot"));
   EXPECT_THAT(restored(kStart), IsEmpty());
   EXPECT_THAT(restored(kStart + 1, {.fast_tier = "warm"}), ElementsAre("cold", "warm"));
-  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "gpu-direct"}), IsEmpty()) << "there is none";
-  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "cold"}), IsEmpty()) << "it is near";
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "gpu-direct"}), IsEmpty())
+      << "there is no such copy";
+  EXPECT_THAT(restored(kStart + 1, {.fast_tier = "cold"}), IsEmpty()) << "it is in the fast tier";
   restored(0);
   EXPECT_THAT(seen({.promote_ms = kStart * 2}), IsEmpty()) << "never read";
   store->reads().note("pail", "a", "null", kStart - 4);
   EXPECT_THAT(*wanted({.promote_ms = 5}), ElementsAre("cold", "hot"));
-  EXPECT_THAT(seen({.promote_ms = 4}), IsEmpty()) << "its time is over";
+  EXPECT_THAT(seen({.promote_ms = 4}), IsEmpty()) << "its promotion has expired";
   EXPECT_THAT(seen({.promote_ms = 0}), IsEmpty());
 }
 
@@ -252,7 +253,8 @@ TEST_F(TierPlacesTest, a_copy_is_verified_part_by_part) {
   EXPECT_EQ(outcome.digest, to_hex(s3::md5("first part")) + ' ' + to_hex(s3::md5("second")) + ' ');
   const rows::Version a = version("a");
   EXPECT_EQ(outcome.stamp, std::to_string(a.stamp) + '.' + a.extents[0].blob + ' ');
-  EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile) << "no copy there";
+  EXPECT_EQ(act(of_a(LifecycleActionKind::verify, "cold")), kChangedMeanwhile)
+      << "the tier has no copy";
   // A wrong digest in the record, and bytes that cannot be read.
   change("a", [](rows::Version& v) { v.extents[1].etag = std::string(32, '0'); });
   ASSERT_EQ(act(of_a(LifecycleActionKind::verify, "hot"), &outcome), "good");
@@ -291,7 +293,7 @@ TEST_F(TierPlacesTest, a_bad_copy_can_be_replaced) {
   EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold"));
   const std::string before = version("a").copies[0].extents[0].blob;
   ASSERT_EQ(act(of_a(LifecycleActionKind::copy, "cold", "hot")), "good");
-  EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold")) << "one, the new one";
+  EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold")) << "only the new copy";
   EXPECT_NE(version("a").copies[0].extents[0].blob, before);
   // The copy in use is damaged: the other one is read until a new copy has been made and verified.
   change("a", [](rows::Version& v) { v.copies[0].checked = true; });
@@ -339,14 +341,14 @@ TEST_F(TierPlacesTest, removing_the_copy_that_is_read_leaves_the_fastest_verifie
   EXPECT_THAT(tiers_of("a"), ElementsAre("cold", "warm"));
   EXPECT_EQ(version("a").storage_class, "GLACIER");
   lay(false, false);
-  EXPECT_EQ(remove("hot", true), kChangedMeanwhile) << "none of the others was read through";
-  EXPECT_EQ(remove("hot", false), "good") << "nothing of it is relied upon";
+  EXPECT_EQ(remove("hot", true), kChangedMeanwhile) << "none of the other copies was verified";
+  EXPECT_EQ(remove("hot", false), "good") << "no other step relies on it";
   EXPECT_THAT(tiers_of("a"), ElementsAre("warm", "cold"));
   lay(true, true);
   EXPECT_EQ(remove("warm", true), "good");
   EXPECT_THAT(tiers_of("a"), ElementsAre("hot", "cold+"));
-  EXPECT_EQ(version("a").storage_class, "STANDARD") << "that is not where it belongs";
-  EXPECT_EQ(remove("warm", true), "good") << "there is none any more";
+  EXPECT_EQ(version("a").storage_class, "STANDARD") << "this is not the tier where it belongs";
+  EXPECT_EQ(remove("warm", true), "good") << "the object no longer exists";
   EXPECT_EQ(get("a"), "bytes");
 }
 
