@@ -59,15 +59,15 @@ Result<double> load_all() {
 std::vector<SpeedFigure> plan_figures() {
   return {{.name = "plan_sample",
            .unit = "s",
-           .what = "review of the 1,016-GPU sample, layout searched, spends tried",
+           .what = "review of the 1,016-GPU sample, with layout search and spending options",
            .measure = review_sample},
           {.name = "plan_price",
            .unit = "s",
-           .what = "the same after an edit of a price, steps and services kept",
+           .what = "the same after a price was edited; steps and services are reused",
            .measure = review_after_price},
           {.name = "plan_load",
            .unit = "s",
-           .what = "catalog and fitted models, loaded and checked",
+           .what = "loading and checking the catalog and the fitted models",
            .measure = load_all}};
 }
 

@@ -123,7 +123,7 @@ Result<double> replay_openb() {
 std::vector<SpeedFigure> replay_figures() {
   return {{.name = "replay_philly",
            .unit = "s",
-           .what = "82,247 jobs under EASY on a tree of 64 nodes that fail",
+           .what = "82,247 jobs with EASY backfill on a tree of 64 nodes that fail",
            .measure = replay_philly},
           {.name = "replay_jobs_per_s",
            .unit = "1/s",
@@ -131,7 +131,7 @@ std::vector<SpeedFigure> replay_figures() {
            .measure = replay_fifo},
           {.name = "replay_openb",
            .unit = "s",
-           .what = "8,152 pods and as many again as fill 1,213 nodes to 1.3 times, FGD",
+           .what = "8,152 pods, repeated until they need 1.3 times the 1,213 nodes, with FGD",
            .measure = replay_openb}};
 }
 

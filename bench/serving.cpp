@@ -43,7 +43,7 @@ Result<double> iterations(bool merge) {
     run_closed(sim, requests, merge ? 16 : 64);
     count = sim.counts().iterations;
   });
-  return count > 0 ? Result<double>(count / seconds) : wrong("no iterations");
+  return count > 0 ? Result<double>(count / seconds) : wrong("there were no iterations");
 }
 
 Result<double> iterations_merged() { return iterations(true); }
@@ -99,11 +99,11 @@ std::vector<SpeedFigure> serving_figures() {
   return {
       {.name = "serve_iterations_unmerged_per_s",
        .unit = "/s",
-       .what = "engine iterations of a busy replica, each decided and timed by itself",
+       .what = "engine iterations of a busy replica, each decided and timed separately",
        .measure = iterations_unmerged},
       {.name = "serve_iterations_per_s",
        .unit = "/s",
-       .what = "engine iterations where equal decode steps are merged",
+       .what = "engine iterations with equal decode steps merged",
        .measure = iterations_merged},
       {.name = "serve_vidur_case",
        .unit = "s",

@@ -103,7 +103,7 @@ Result<double> search_175b() {
 std::vector<SpeedFigure> training_figures() {
   return {{.name = "train_estimates_per_s",
            .unit = "1/s",
-           .what = "step estimates of GPT-3 175B on 64 A100s, one core, no two layouts alike",
+           .what = "step estimates of GPT-3 175B on 64 A100s, one core, all layouts different",
            .measure = estimates_per_s},
           {.name = "train_search_175b_64",
            .unit = "s",

@@ -114,7 +114,8 @@ TEST(answers, latency_of_an_object_store_follows_its_devices_and_gateway) {
   EXPECT_NEAR(of("small-lab", "cold"), 15e-3 + 5e-6, 1e-9);            // as its clients see it
   EXPECT_DOUBLE_EQ(of("cloud-rental", "cold"), 0.1);
   const Answer pod = answer_to("inference-pod", {});
-  EXPECT_NE(pod.finding("storage.latency-target"), nullptr) << "2 ms are no hot tier's either";
+  EXPECT_NE(pod.finding("storage.latency-target"), nullptr) << "2 ms are too slow for a hot tier "
+                                                               "as well";
 }
 
 // A fine-tuning run with adapters used to reach 70.6 % of the peak, because gradients of frozen

@@ -51,7 +51,7 @@ class CephPool : public testing::Test {
 };
 
 TEST_F(CephPool, ConnectsAtTheFirstCallToTheGivenPlace) {
-  EXPECT_THAT(ceph.times, IsEmpty()) << "nothing is asked before";
+  EXPECT_THAT(ceph.times, IsEmpty()) << "no call before the first use";
   ASSERT_TRUE(pool->list());
   EXPECT_EQ(ceph.cluster, "ceph");
   EXPECT_EQ(ceph.user, "client.orrery");
@@ -63,7 +63,7 @@ TEST_F(CephPool, ConnectsAtTheFirstCallToTheGivenPlace) {
                           Pair("objecter_timeout", "2"), Pair("rados_mon_op_timeout", "5"),
                           Pair("rados_osd_op_timeout", "10")));
   ASSERT_TRUE(pool->list());
-  EXPECT_EQ(ceph.times["connect"], 1) << "once for all calls";
+  EXPECT_EQ(ceph.times["connect"], 1) << "one connection for all calls";
   pool.reset();
   EXPECT_EQ(ceph.times["shutdown"], 1);
   EXPECT_EQ(ceph.times["ioctx_destroy"], 1);
@@ -99,10 +99,11 @@ TEST_F(CephPool, ReconnectsAfterAFailure) {
   EXPECT_EQ(fault(pool->list()), "cannot connect as client.orrery: Connection timed out");
   EXPECT_EQ(kind(pool->list()), drives::PoolFault::silent);
   EXPECT_EQ(ceph.times["connect"], 2);
-  EXPECT_EQ(ceph.held, 0) << "the connection is given back";
+  EXPECT_EQ(ceph.held, 0) << "the connection is released";
   for (const int code : {-ENOENT, -EINVAL}) {
     ceph.codes["connect"] = code;
-    EXPECT_EQ(kind(pool->list()), drives::PoolFault::refused) << "no keyring, no such user";
+    EXPECT_EQ(kind(pool->list()), drives::PoolFault::refused) << "the keyring or the user does not "
+                                                                 "exist";
   }
   ceph.codes.clear();
   EXPECT_TRUE(pool->list());
@@ -129,7 +130,7 @@ TEST_F(CephPool, MakesAppendsReadsMeasuresListsAndRemoves) {
   ASSERT_TRUE(append("b", "hello ", true));
   ASSERT_TRUE(append("b", "world", false));
   ASSERT_TRUE(append("a", "", true));
-  EXPECT_EQ(ceph.times["append"], 2) << "no bytes, nothing to append";
+  EXPECT_EQ(ceph.times["append"], 2) << "without bytes there is nothing to append";
   EXPECT_THAT(ceph.objects, ElementsAre(Pair("a", ""), Pair("b", "hello world")));
   EXPECT_EQ(pool->read("b", 0, 100).value(), "hello world");
   EXPECT_EQ(pool->read("b", 6, 3).value(), "wor");
@@ -153,7 +154,7 @@ TEST_F(CephPool, AnAppendSaysWhereItFailed) {
   EXPECT_EQ(kind(append("a", "y", false)), drives::PoolFault::silent);
   ceph.codes = {{"create_completion", -ENOMEM}};
   EXPECT_EQ(fault(append("a", "y", false)), "cannot append to a: Cannot allocate memory");
-  EXPECT_EQ(ceph.times["wait"], 0) << "what was not sent is not waited for";
+  EXPECT_EQ(ceph.times["wait"], 0) << "an append that was not sent is not waited for";
   EXPECT_EQ(ceph.objects["a"], "x");
 }
 
@@ -219,7 +220,7 @@ TEST_F(CephPool, SpaceIsReportedByTheMonitors) {
   EXPECT_EQ(space->free_bytes, 5000U);
   EXPECT_THAT(ceph.commands, ElementsAre(R"({"prefix":"df","format":"json"})"));
   ceph.answer = "{}";
-  EXPECT_EQ(pool->space()->total_bytes, 5300U) << "kept for a while";
+  EXPECT_EQ(pool->space()->total_bytes, 5300U) << "the answer is reused for a while";
   EXPECT_EQ(ceph.times["mon_command"], 1);
 }
 

@@ -196,7 +196,7 @@ TEST(codes, failover) {
   };
   EXPECT_EQ(code("failover: [b]"), "");
   EXPECT_EQ(code("failover: [b], failover_after: 10 s"), "");
-  EXPECT_EQ(code("failover_after: 10 s"), "design.failover") << "of what";
+  EXPECT_EQ(code("failover_after: 10 s"), "design.failover") << "no target is given";
   EXPECT_EQ(code("failover: [a]"), "design.failover") << "its own site";
   EXPECT_EQ(code("failover: [b, b]"), "design.failover") << "twice";
   EXPECT_EQ(code("failover: [c]"), "design.failover") << "there is no zone at that site";

@@ -308,10 +308,12 @@ TEST(Fields, every_field_has_its_declared_effect) {
   const std::set<std::string> unproven = unproven_fields();
   for (const auto& [field, proof] : proofs) {
     if (unproven.contains(field)) {
-      EXPECT_FALSE(proof.shown && full()) << field << " is shown: take it off unproven.txt";
+      EXPECT_FALSE(proof.shown && full()) << field
+                                          << " has a shown effect: remove it from "
+                                             "unproven.txt";
       continue;
     }
-    EXPECT_TRUE(proof.shown || (!full() && only == nullptr)) << field << " moves nothing:\n"
+    EXPECT_TRUE(proof.shown || (!full() && only == nullptr)) << field << " has no effect:\n"
                                                              << proof.saw;
     EXPECT_EQ(proof.against, "") << field << '\n' << proof.saw;
   }

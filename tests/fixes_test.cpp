@@ -234,7 +234,7 @@ TEST_P(EveryMutation, breaks_only_its_rule_and_the_edits_fix_it) {
   for (const rules::Finding& f : findings) {
     if (f.rule != m.rule) continue;
     EXPECT_FALSE(f.what.empty() || f.why.empty() || f.fix.empty()) << as_text(f);
-    EXPECT_GT(f.place.line, 0) << "a finding points into the file";
+    EXPECT_GT(f.place.line, 0) << "a finding must point into the file";
     EXPECT_EQ(f.edit.has_value(), m.no_edit.empty() && !kNoEdit.contains(f.rule)) << as_text(f);
     if (f.edit) cured = edited(cured, {f.edit->path, f.edit->value});
   }
@@ -297,7 +297,7 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
       const auto design = design_text::read_design(text, machine::known().catalog());
       const verdict::Verdict v = verdict::verdict_of(*design, machine::known(), {.spends = false});
       passes = v.passes();
-      EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
+      EXPECT_FALSE(click == 0 && passes) << "the edit must break something";
       const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });
       if (passes || first == v.findings.end()) break;
       text = edited(text, {first->edit->path, first->edit->value});
@@ -359,10 +359,10 @@ void expect_mended(std::string text, const std::string& prank) {
     findings = findings_of(text);
     for (const rules::Finding& f : findings) {
       const bool same = f.rule == clicked.rule && f.edit && f.edit->path == clicked.edit->path;
-      ASSERT_FALSE(same) << "not cured: " << as_text(f) << "\nafter\n" << story;
+      ASSERT_FALSE(same) << "not fixed: " << as_text(f) << "\nafter\n" << story;
     }
   }
-  ADD_FAILURE() << "still not mended after " << kClicksMost << " edits:\n" << story;
+  ADD_FAILURE() << "still not fixed after " << kClicksMost << " edits:\n" << story;
 }
 
 std::vector<std::string> template_names() {

@@ -280,7 +280,7 @@ TEST_F(LifecycleLive, a_second_agent_on_a_place_learns_who_owns_it) {
   EXPECT_EQ(code_of(second), 2) << log();
   ::kill(first, SIGTERM);
   EXPECT_EQ(code_of(first), 130);
-  EXPECT_FALSE(cold_.object("run/.orrery-lease/0000000001")) << "a clean end gives the place back";
+  EXPECT_FALSE(cold_.object("run/.orrery-lease/0000000001")) << "a clean end releases the place";
   EXPECT_EQ(code_of(start({"cold=s3://bucket/run,all"}, "third", {"--once"})), 0) << log();
 }
 
@@ -311,7 +311,8 @@ TEST_F(LifecycleLive, signals_end_a_copy_cleanly_and_it_begins_again) {
     EXPECT_EQ(code_of(pid), 130) << log();
     EXPECT_TRUE(is_good_hot(1));
     const bool is_whole = fs::exists(folder_.at("deep/step-1/.orrery-copy.json"));
-    EXPECT_EQ(fs::exists(folder_.at("deep/step-1")), is_whole) << "half a copy is not seen";
+    EXPECT_EQ(fs::exists(folder_.at("deep/step-1")), is_whole)
+        << "an unfinished copy is not listed";
   }
   EXPECT_NE(log().find("start it again with the same journal"), std::string::npos);
   EXPECT_EQ(code_of(start(places, "journal", {"--once"})), 0) << log();
@@ -335,7 +336,7 @@ TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
   };
   if (code_of(spawn({"unshare", "-m", "sh", "-c", "mount -t tmpfs none " + folder_.at("small")})) !=
       0) {
-    GTEST_SKIP() << "no file system of one's own can be mounted here";
+    GTEST_SKIP() << "this user cannot mount a file system";
   }
   EXPECT_EQ(on_small_disk("4k", folder_.at("small/journal"), folder_.at("deep")), 2) << log();
   EXPECT_NE(log().find("No space left on device"), std::string::npos) << log();
@@ -352,7 +353,7 @@ TEST_F(LifecycleLive, full_disks_stop_it_before_anything_is_lost) {
 }
 
 TEST_F(LifecycleLive, files_without_permission_are_reported_and_left_alone) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can take rights away from itself";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can drop permissions";
   for (int step = 1; step <= 3; ++step) write(step, true);
   fs::create_directories(folder_.at("deep"));
   ASSERT_EQ(::system(("chmod 755 " + folder_.path() + " && chown -R nobody " + folder_.path() +

@@ -435,7 +435,7 @@ class Trees {
     }
     for (const auto& entry : fs::directory_iterator(root_ / "places")) {
       const std::string name = entry.path().filename().string();
-      if (name != "hot" && name != "cold") fault_ = name + " is new beside the places";
+      if (name != "hot" && name != "cold") fault_ = name + " is new next to the places";
     }
     for (const Item& item : items_) check(item);
     for (const std::string& id : cold_odd_) {
@@ -446,11 +446,11 @@ class Trees {
   void check(const Item& item) {
     const bool is_alone = !item.odd.empty() || !item.finished || (item.corrupt && all_are_read());
     if (is_alone && portrait_of(place("hot") / item.id) != item.portrait) {
-      fault_ = item.id + " was to be left alone and was touched";
+      fault_ = item.id + " was touched although it had to be left alone";
     }
     if (is_somewhere(item)) return;
     ++gone_;
-    if (must_stay(item)) fault_ = item.id + " is nowhere whole\n" + described();
+    if (must_stay(item)) fault_ = item.id + " is not complete anywhere\n" + described();
   }
 
   // For a person who looks for the reason.
@@ -486,18 +486,18 @@ class Trees {
     };
     for (const Item& item : items_) {
       if (!item.odd.empty() && !is_said(item.id, item.odd)) {
-        fault_ = item.id + ": nobody was told of " + item.odd + "\n" + said;
+        fault_ = item.id + ": no alert names " + item.odd + "\n" + said;
       }
       const bool is_read =
           all_are_read() && item.finished && item.odd.empty() && !cold_odd_.contains(item.id);
       const bool is_closed = unreadable_.contains(item.id);
       const std::string why = is_closed ? "Permission denied" : item.corrupt_file;
       if (is_read && (is_closed || item.corrupt) && !is_said(item.id, why)) {
-        fault_ = item.id + ": nobody was told of " + why + "\n" + said;
+        fault_ = item.id + ": no alert names " + why + "\n" + said;
       }
     }
     for (const std::string& id : cold_odd_) {
-      if (!is_said(id, ".orrery-copy.json")) fault_ = id + ": nobody was told of the one at cold";
+      if (!is_said(id, ".orrery-copy.json")) fault_ = id + ": no alert names the one at cold";
     }
   }
 

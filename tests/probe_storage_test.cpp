@@ -206,7 +206,7 @@ TEST(ProbeStorage, a_probe_ended_by_any_signal_leaves_nothing) {
     ASSERT_EQ(::posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&files);
     for (int i = 0; i < 1000 && fs::is_empty(place); ++i) ::usleep(10'000);
-    ASSERT_FALSE(fs::is_empty(place)) << "it never began";
+    ASSERT_FALSE(fs::is_empty(place)) << "the probe never started";
     ::usleep(300'000);
     ::kill(pid, signal);
     int status = 0;

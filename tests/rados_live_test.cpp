@@ -32,7 +32,7 @@ class RadosLive : public testing::Test {
  protected:
   void SetUp() override {
     if (!CephCluster::is_installed()) {
-      GTEST_SKIP() << "no Ceph is installed (ceph-mon, ceph-mgr, ceph-osd, ceph-common)";
+      GTEST_SKIP() << "Ceph is not installed (ceph-mon, ceph-mgr, ceph-osd, ceph-common)";
     }
     cluster = std::make_unique<CephCluster>(folder.at("ceph"));
     ASSERT_TRUE(cluster->runs());
@@ -95,7 +95,7 @@ TEST_F(RadosLive, keeps_the_promises_of_the_port) {
 }
 
 TEST_F(RadosLive, a_pool_that_is_full_says_so_at_once) {
-  if (!is_full()) GTEST_SKIP() << "a full cluster: ORRERY_FULL=1";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to test a full cluster";
   ASSERT_TRUE(cluster->run("timeout 60 ceph osd pool set-quota hot max_bytes 100000"));
   const auto ours = pool();
   bool full = false;
@@ -113,8 +113,8 @@ TEST_F(RadosLive, a_pool_that_is_full_says_so_at_once) {
 }
 
 TEST(RadosCode, a_drive_on_a_pool_with_an_erasure_code) {
-  if (!CephCluster::is_installed()) GTEST_SKIP() << "no Ceph is installed";
-  if (!is_full()) GTEST_SKIP() << "a cluster of three disks: ORRERY_FULL=1";
+  if (!CephCluster::is_installed()) GTEST_SKIP() << "Ceph is not installed";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to test a cluster of three disks";
   const agent::TestFolder folder{agent::folder_on_disk()};
   CephCluster cluster(folder.at("ceph"), 3);
   ASSERT_TRUE(cluster.runs());
@@ -166,7 +166,7 @@ class KeptObjects {
 };
 
 TEST_F(RadosLive, a_store_on_a_pool_keeps_acknowledged_objects) {
-  if (!is_full()) GTEST_SKIP() << "crashes of a store and of a cluster: ORRERY_FULL=1";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to test crashes of a store and of a cluster";
   const std::vector<std::string> words = {folder.at("store"), "--port", "0", "--tier",
                                           "hot=1x:" + place()};
   auto store = std::make_unique<StoreProcess>(words);

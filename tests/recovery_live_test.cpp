@@ -357,7 +357,7 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
 // slurmctld is killed at a random moment after a node failed and comes back with the state that it
 // last saved. Time is measured from its return to the first line of the job's next run.
 TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   // A node that fails three times within minutes is a lemon and stays out: twenty kills use up a
   // few nodes.
   if (!start(24)) return;
@@ -437,7 +437,7 @@ TEST_F(RecoveryLive, fences_that_hang_delay_no_other_recovery_and_no_interrupt) 
 
 // The node is not marked: Slurm notices it by the SlurmdTimeout that `emit slurm` writes.
 TEST_F(RecoveryLive, a_dead_slurmd_is_found_and_its_job_runs_again) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   if (!start(4)) return;
   Agent agent(*cluster_);
   agent.start();
@@ -465,7 +465,7 @@ double median(std::vector<double> all) {
 }
 
 TEST_F(RecoveryLive, twenty_trials_on_64_nodes_compared_with_plain_slurm) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   if (!start(64)) return;
   std::vector<std::string> jobs;
   for (int i = 0; i < 20; ++i) jobs.push_back(yard_->submit(2));
@@ -511,7 +511,7 @@ TEST_F(RecoveryLive, twenty_trials_on_64_nodes_compared_with_plain_slurm) {
 }
 
 TEST_F(RecoveryLive, two_hundred_kills_of_agent_and_nodes_lose_and_double_nothing) {
-  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!is_full()) GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
   if (!start(64)) return;
   RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/live-kills");
   fmt::print("seed {}\n", ::getpid());

@@ -83,7 +83,7 @@ TEST_F(S3Store, a_large_object_goes_in_parts) {
   EXPECT_EQ(server.object("large"), bytes);
   const auto back = client.get("large");
   ASSERT_TRUE(back);
-  EXPECT_TRUE(back->verified) << "by the CRC, since the ETag is no digest";
+  EXPECT_TRUE(back->verified) << "by the CRC, because the ETag is not a digest";
   EXPECT_EQ(server.open_uploads(), 0u);
 }
 

@@ -132,7 +132,7 @@ class S3Servers : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::getenv("ORRERY_S3_ENDPOINT")) {
-      GTEST_SKIP() << "no server: ORRERY_S3_ENDPOINT is not set (tools/check_s3 starts some)";
+      GTEST_SKIP() << "ORRERY_S3_ENDPOINT is not set (tools/check_s3 starts servers)";
     }
     const auto made = s3::Client(config_of_environment()).create_bucket();
     ASSERT_TRUE(made) << to_text(to_diagnostic(made.error()));

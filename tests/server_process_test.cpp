@@ -152,9 +152,9 @@ TEST(Serve, a_restarted_server_continues_its_jobs) {
   }
   Server last(state);
   ASSERT_TRUE(soon([&] { return state_in(last.ask("GET", "/api/v1/jobs/2")) == "done"; }));
-  EXPECT_GT(running, 0) << "no kill found the search in the middle";
+  EXPECT_GT(running, 0) << "no kill interrupted the search";
   EXPECT_EQ(result_in(last.ask("GET", "/api/v1/jobs/1")), expected);
-  std::cout << kills << " kills, " << running << " of them in the middle of the search\n";
+  std::cout << kills << " kills, " << running << " of them during the search\n";
 }
 
 TEST(Serve, ends_cleanly_on_interrupt_with_a_job_in_progress) {

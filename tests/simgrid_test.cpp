@@ -193,7 +193,9 @@ TEST_F(SimGrid, AllToAll) {
 
 // 65,280 flows take SimGrid minutes, so this runs only in the full tests.
 TEST_F(SimGrid, LargeAllToAll) {
-  if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "long: set ORRERY_FULL to run it";
+  if (std::getenv("ORRERY_FULL") == nullptr) {
+    GTEST_SKIP() << "takes long: set ORRERY_FULL to run it";
+  }
   const fabric::FabricGraph graph = leaf_spine(8);
   expect_same(graph, fabric::all_to_all(256, megabytes(1)), fabric::Router(graph, {}));
 }

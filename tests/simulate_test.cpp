@@ -115,7 +115,7 @@ TEST(Simulate, results_of_every_design_match_their_digest) {
     if (is_asked("UPDATE_GOLDEN")) continue;
     const auto was = before.find(name);
     EXPECT_EQ(was == before.end() ? "" : was->second, digest)
-        << name << " moved; UPDATE_GOLDEN=1 takes the new digests";
+        << name << " changed; UPDATE_GOLDEN=1 writes the new digests";
   }
   if (is_asked("UPDATE_GOLDEN")) std::ofstream(kDigests) << now;
 }
@@ -158,7 +158,7 @@ TEST(Simulate, the_run_of_llama_3_matches_its_report) {
 
 TEST(Simulate, interruptions_of_llama_3_are_inside_the_interval_with_and_without_its_own_rate) {
 #ifndef ORRERY_OPTIMISED
-  if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications, on optimised builds";
+  if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications need an optimised build";
 #endif
   design::Design d = llama_3();
   for (const bool own : {true, false}) {

@@ -242,7 +242,9 @@ TEST_F(OrderLive, a_few_cases_start_as_the_policy_says) {
 }
 
 TEST_F(OrderLive, all_cases_start_as_the_policy_says) {
-  if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (std::getenv("ORRERY_FULL") == nullptr) {
+    GTEST_SKIP() << "set ORRERY_FULL=1 to run this; it takes minutes";
+  }
   std::map<int, OrderCase> cases = cases_of({});
   ASSERT_EQ(cases.size(), 44U);
   if (!start(cases)) return;

@@ -121,7 +121,7 @@ bool move(store::Store& store) {
     }
     if (tick->items == 0) return true;
   }
-  ADD_FAILURE() << "the move does not come to an end";
+  ADD_FAILURE() << "the moves do not end";
   return false;
 }
 

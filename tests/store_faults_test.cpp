@@ -52,7 +52,7 @@ class StoreFaults : public store::StoreBench {
       }
       EXPECT_EQ(said, busy ? "SlowDown" : "InternalError") << what << " at call " << at;
     }
-    ADD_FAILURE() << what << " never ends";
+    ADD_FAILURE() << what << " never ran out of calls";
     return 0;
   }
   void expect_clean() {

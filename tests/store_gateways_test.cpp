@@ -29,7 +29,7 @@ bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
 class GatewaysLive : public testing::Test {
  protected:
   void SetUp() override {
-    if (!PostgresServer::is_installed()) GTEST_SKIP() << "no PostgreSQL is installed";
+    if (!PostgresServer::is_installed()) GTEST_SKIP() << "PostgreSQL is not installed";
     server = std::make_unique<PostgresServer>(folder.at("postgres"));
     ASSERT_TRUE(server->runs());
   }

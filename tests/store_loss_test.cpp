@@ -337,7 +337,7 @@ void start_with_damage(const std::string& folder, const Case& chosen, const Base
   if (started.refusal && started.refusal->code != "store.open") {
     ++tally.refused;
     EXPECT_TRUE(says_what(*started.refusal, chosen, base.killed)) << to_text({*started.refusal});
-    EXPECT_TRUE(files_below(folder) == before) << "a start that is refused changes nothing";
+    EXPECT_TRUE(files_below(folder) == before) << "a refused start must change nothing";
     return;
   }
   if (!started.store) {

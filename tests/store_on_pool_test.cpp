@@ -77,7 +77,7 @@ TEST_F(StoreOnPool, a_silence_at_any_append_loses_nothing_acknowledged) {
       EXPECT_TRUE(get("kept") == bytes);
       EXPECT_EQ(get("unsure"), "NoSuchKey");
       ASSERT_TRUE(sweep_orphans(*store));
-      EXPECT_EQ(drive->list()->size(), sound) << "its remains are set aside";
+      EXPECT_EQ(drive->list()->size(), sound) << "its files are set aside";
       const auto check = check_store(*store, true);
       ASSERT_TRUE(check);
       EXPECT_TRUE(check->clean());

@@ -116,9 +116,9 @@ TEST_F(StoreOperations, an_older_backup_is_accepted_by_name_and_the_rest_is_set_
   const auto& lines = all.at("A damaged or lost file of the metadata");
   EXPECT_EQ(run(lines.at(0)), 0);
   EXPECT_EQ(run(lines.at(1)), 0);
-  EXPECT_EQ(run(lines.at(2)), 1) << "it is older";
+  EXPECT_EQ(run(lines.at(2)), 1) << "the metadata is older";
   EXPECT_THAT(said(), HasSubstr("newest part of the metadata is missing"));
-  EXPECT_EQ(run("orrery store my-store --port 0"), 2) << "it does not start";
+  EXPECT_EQ(run("orrery store my-store --port 0"), 2) << "the store does not start";
   EXPECT_EQ(run(lines.at(3)), 1);
   EXPECT_THAT(said(), HasSubstr("would go on with metadata that are behind"));
   EXPECT_EQ(run(lines.at(4)), 0) << said();
@@ -168,7 +168,7 @@ class SmallDisk {
 // S12: neither a start nor a check ends in an assertion, and objects can still be removed.
 TEST_F(StoreOperations, a_full_disk_still_allows_removals_a_check_and_a_clean_stop) {
   const SmallDisk disk(folder.at("disk"));
-  if (!disk.is_there) GTEST_SKIP() << "a file system of its own cannot be mounted here";
+  if (!disk.is_there) GTEST_SKIP() << "this user cannot mount a file system";
   const std::vector<std::string> words = {folder.at("disk/s"), "--port", "0"};
   {
     StoreProcess store(words);

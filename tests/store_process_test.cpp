@@ -210,7 +210,7 @@ TEST(StoreProcess, the_design_places_a_tier_unless_the_command_line_overrides_it
   EXPECT_EQ(cold_of_made({"--tier", "cold=1x"}), "cold");
   EXPECT_EQ(far(), 0u);
   EXPECT_EQ(cold_of_made({}), place);
-  EXPECT_EQ(far(), 2u) << "the mark of the drive and its note";
+  EXPECT_EQ(far(), 2u) << "the marker of the drive and its note";
   fs::current_path(before);
 }
 

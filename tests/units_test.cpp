@@ -29,7 +29,7 @@ std::string answer_of(const std::string& command) {
 
 TEST(Units, every_service_is_exposed_at_three_or_less) {
   if (std::system("command -v systemd-analyze > /dev/null") != 0) {
-    GTEST_SKIP() << "systemd-analyze is not there";
+    GTEST_SKIP() << "systemd-analyze is not installed";
   }
   int services = 0;
   for (const auto& entry : fs::directory_iterator(ORRERY_SOURCE_DIR "/packaging/systemd")) {

@@ -55,7 +55,7 @@ TEST(NetworkStorms, a_watchdog_limits_how_long_other_runs_stop) {
   // for two seconds.
   EXPECT_LE(ended, storms);
   EXPECT_GT(paused_s, 0.2 * static_cast<double>(storms));
-  EXPECT_LE(paused_s, 4.0 * static_cast<double>(storms)) << "two runs at the most";
+  EXPECT_LE(paused_s, 4.0 * static_cast<double>(storms)) << "at most two runs";
   EXPECT_GT(r.gpu_time[at(Cause::paused)], GpuTime{0});
   EXPECT_EQ(all_time(r), GpuTime{s.simulation.scenario().fleets[0].all_hosts()} *
                              part.accelerators_per_host * 50 * 86400 * 1'000'000'000);

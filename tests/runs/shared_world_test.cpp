@@ -144,7 +144,7 @@ void look_at(world::FleetState& fleet) {
   for (const cluster::JobIndex job : running) {
     int held = 0;
     for (const cluster::NodeShare& share : queue.job(job).shares) held += share.gpus;
-    EXPECT_EQ(held, queue.job(job).ask.gpus) << "a gang runs in part";
+    EXPECT_EQ(held, queue.job(job).ask.gpus) << "only part of a gang is running";
   }
   EXPECT_EQ(running.size(), queue.running());
 }

@@ -93,7 +93,7 @@ TEST(SiteOutagesTimed, without_backup_hosts_stop_with_the_utility) {
     EXPECT_NEAR(e.at.seconds().base(), out.at, 1e-6);
     ++told;
   }
-  EXPECT_EQ(told, 2U) << "of the site and of its fleet";
+  EXPECT_EQ(told, 2U) << "one event for the site and one for its fleet";
 }
 
 // A battery for ten minutes at nameplate lasts longer at the actual draw. After that the site is

@@ -118,7 +118,8 @@ TEST(Slices, jobs_on_slices_of_a_lost_host_start_over) {
   EXPECT_GT(o.faults, 3U);
   EXPECT_GT(o.stops, 3U);
   EXPECT_GT(o.lost, GpuTime{0});
-  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running) << "none is lost, none ends twice";
+  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running) << "no job is lost, and none ends "
+                                                                "twice";
   EXPECT_TRUE(r.is_sound);
   EXPECT_TRUE(sum_of(r) ==
               GpuTime{16} * static_cast<std::int64_t>(days(30).base()) * 1'000'000'000);

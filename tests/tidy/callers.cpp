@@ -128,7 +128,7 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
   const std::set<std::string> headers = headers_without_caller(product);
   for (const std::string& header : headers) {
     if (is_listed(header, "")) continue;
-    complaints.push_back({header, 1, "only its tests include it: wire it, delete it or list it"});
+    complaints.push_back({header, 1, "only its tests include it: use it, delete it or list it"});
   }
   Words words;
   for (const Source& source : product) words.read(source);
@@ -141,7 +141,8 @@ Complaints check_callers(const std::vector<Source>& code, const Source& list) {
   }
   for (const Unwired& row : rows) {
     if (needed.contains(row.line)) continue;
-    complaints.push_back({list.path, row.line, "called by now, or gone: drop the row"});
+    complaints.push_back(
+        {list.path, row.line, "it has a caller now, or no longer exists: remove the row"});
   }
   return complaints;
 }

@@ -73,7 +73,7 @@ Complaints check_figure_words(const Source& source, const std::vector<FigureRow>
     for (const FigureRow& row : rows) {
       if (row.id.find('_') == std::string::npos || other_words().contains(row.id)) continue;
       if (line.find('"' + row.id + '"') == std::string_view::npos) continue;
-      complaints.push_back({source.path, number, row.id + ": name the row, FigureId::" + row.id});
+      complaints.push_back({source.path, number, row.id + ": use the row, FigureId::" + row.id});
     }
   }
   return complaints;
@@ -96,10 +96,10 @@ Complaints check_figures_said(const std::vector<Source>& sources,
   const std::string table = "src/model/figures/figure_kinds.def";
   for (const FigureRow& row : rows) {
     if (review.contains(row.id) != (row.said != "run")) {
-      complaints.push_back({table, 0, row.id + " is said by " + row.said + ": see the review"});
+      complaints.push_back({table, 0, row.id + " is reported by " + row.said + ": see the review"});
     }
     if (run.contains(row.id) != (row.said != "review")) {
-      complaints.push_back({table, 0, row.id + " is said by " + row.said + ": see the run"});
+      complaints.push_back({table, 0, row.id + " is reported by " + row.said + ": see the run"});
     }
   }
   return complaints;
@@ -128,7 +128,7 @@ Complaints check_constants(const std::vector<Source>& sources, const Source& lis
     }
   }
   for (const std::string& entry : listed) {
-    if (!met.contains(entry)) complaints.push_back({list.path, 0, entry + ": is no longer there"});
+    if (!met.contains(entry)) complaints.push_back({list.path, 0, entry + ": no longer exists"});
   }
   return complaints;
 }

@@ -34,7 +34,7 @@ Complaints check_mentions(const Source& source, const std::set<std::string>& hea
     for (std::sregex_iterator at(text.begin(), text.end(), kMention), end; at != end; ++at) {
       const std::string mention = (*at)[2];
       if (is_there(mention, headers)) continue;
-      complaints.push_back({source.path, number, mention + " is not there"});
+      complaints.push_back({source.path, number, mention + " does not exist"});
     }
   }
   return complaints;

@@ -421,7 +421,8 @@ Complaints check_range_for(const Source& source) {
   each_line(blanked(source.text), [&](int number, const std::string& line) {
     if (line.size() > kLineBytesMax || !line.contains("for (")) return;
     if (std::regex_search(line, kGone)) {
-      complaints.push_back({source.path, number, "keep what the loop walks in a variable first"});
+      complaints.push_back(
+          {source.path, number, "store the range of the loop in a variable first"});
     }
   });
   return complaints;
