@@ -1,5 +1,5 @@
-// The review and a run read the same jobs: what is asked of a workload, on which replicas or hosts,
-// and how many, is resolved once (model/jobs), for every template, example and random design.
+// The review and a run read the same jobs: the demands of a workload, its replicas or hosts and their
+// number are resolved once (model/jobs). Checked for every template, example and random design.
 #include <gtest/gtest.h>
 
 #include <algorithm>

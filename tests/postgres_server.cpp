@@ -18,7 +18,7 @@ PostgresServer::PostgresServer(const std::string& folder) : folder_(folder) {
   if (!is_installed()) return;
   std::filesystem::create_directories(folder_);
   if (::geteuid() == 0) {
-    // A folder that mkdtemp made is its owner's alone.
+    // Only its owner can enter a folder that mkdtemp created.
     std::filesystem::permissions(std::filesystem::path(folder_).parent_path(),
                                  std::filesystem::perms::others_exec,
                                  std::filesystem::perm_options::add);

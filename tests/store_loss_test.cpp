@@ -1,10 +1,10 @@
-// What a store that was stopped or killed does when one file of its metadata or of its drives is
-// lost or damaged, or its metadata are a mixture of now and before: it refuses and says what is
-// wrong, or it serves; it never takes an object for one that was not put, and never removes one
-// whose bytes are there.
+// What a store that was stopped or killed does if one file of its metadata or drives is lost or
+// damaged, or if its metadata is a mixture of old and new files. It refuses to start and says what
+// is wrong, or it serves. It never returns wrong bytes for an object, and never removes an object
+// whose bytes exist.
 //
-// Each case damages one file, starts the store twice, lets a week of good health pass each time so
-// that whatever waits to be removed is removed, puts the file back, and reads everything.
+// Each case damages one file, starts the store twice, lets a week of healthy time pass each time so
+// that files waiting for removal are removed, restores the file, and reads everything.
 // ORRERY_FULL=1 tries 2,100 cases; ORRERY_SEED draws others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ std::string bytes_of(std::mt19937& random, std::size_t count) {
   return bytes;
 }
 
-// An object as it was acknowledged.
+// An acknowledged object.
 struct Kept {
   std::string bucket;
   std::string key;
@@ -86,7 +86,7 @@ class Started {
     }
     EXPECT_TRUE(folder_.witnesses->begin(store->epoch()));
   }
-  // Unless it dies, it ends in order.
+  // Ends cleanly, unless the case is a crash.
   ~Started() {
     if (!store || dies) return;
     if (!end_run(*store)) return;
@@ -96,7 +96,7 @@ class Started {
   Started(const Started&) = delete;
   Started& operator=(const Started&) = delete;
 
-  // What the house does, until nothing is left to do; faults are no failures here.
+  // Does the upkeep until nothing is left to do; faults are not failures here.
   void keep_house() {
     (void)sweep_orphans(*store);
     (void)tend_aside(*store);
@@ -125,7 +125,7 @@ class Started {
     EXPECT_TRUE(done);
     return {bucket, key, done ? done->id : "", bytes};
   }
-  // "right", "wrong", "not there", or the code and the reason.
+  // Returns "right", "wrong", "not there", or the code and the reason.
   std::string read(const Kept& kept) {
     const auto object =
         store->open_object(kept.bucket, kept.key, kept.version,
@@ -192,7 +192,7 @@ class StoreLoss : public testing::TestWithParam<Layout> {
       }
       ASSERT_TRUE(started.store->remove("one", "k2", {}));
       std::erase_if(kept, [](const Kept& k) { return k.bucket == "one" && k.key == "k2"; });
-      if (run == 2) started.written(bytes_of(random, 20'000));  // and no commit
+      if (run == 2) started.written(bytes_of(random, 20'000));  // without a commit
       started.dies = run == 2;
       if (!started.dies) {
         ASSERT_TRUE(started.store->collect());
@@ -209,7 +209,7 @@ enum class Harm { remove, cut, empty, older, flip, all_gone, all_older, list_old
 constexpr const char* kHarms[] = {"remove", "cut",      "empty",     "older",
                                   "flip",   "all gone", "all older", "list older"};
 
-// A store as a case finds it, and what it was like before.
+// A store as a case finds it, with its earlier states.
 struct Base {
   std::string folder;
   bool killed = false;  // in its last run
@@ -223,12 +223,13 @@ struct Case {
   Harm harm = Harm::flip;
   std::string before;
   std::optional<std::string> after;
-  Files all = {};  // of metadata/, where the case is more than one file
+  Files all = {};  // files of metadata/, if the case affects more than one file
 
   bool is_whole() const { return harm == Harm::all_gone || harm == Harm::all_older; }
 };
 
-// The metadata as a whole: not mounted, or from before; or only RocksDB's list of its files.
+// Damage to the whole metadata: not mounted, or an older copy; or only RocksDB's list of files is
+// older.
 Case whole_folder_case(const std::vector<Files>& older, std::mt19937& random) {
   Case chosen{.file = "metadata/CURRENT", .harm = Harm::all_gone};
   const auto kind = random() % 3;
@@ -247,7 +248,7 @@ Case case_of(const Files& now, const std::vector<Files>& older, std::mt19937& ra
   std::vector<std::string> metadata;
   std::vector<std::string> drives;
   for (const auto& [name, text] : now) {
-    if (name == "metadata/reserve") continue;  // zeros, and no data
+    if (name == "metadata/reserve") continue;  // contains only zeros, no data
     if (name.starts_with("metadata/")) metadata.push_back(name);
     if (name.find("/data/") != name.npos || name.ends_with("/drive") || name.ends_with("/seen"))
       drives.push_back(name);
@@ -256,7 +257,7 @@ Case case_of(const Files& now, const std::vector<Files>& older, std::mt19937& ra
   Case chosen{.file = among[random() % among.size()]};
   chosen.before = now.at(chosen.file);
   chosen.after = chosen.before;
-  chosen.harm = static_cast<Harm>(random() % 5);  // those of a single file
+  chosen.harm = static_cast<Harm>(random() % 5);  // kinds of damage to a single file
   const Files& past = older[random() % older.size()];
   const bool has_past = past.contains(chosen.file) && past.at(chosen.file) != chosen.before;
   if (chosen.harm == Harm::older && !has_past) chosen.harm = Harm::cut;
@@ -317,18 +318,18 @@ struct Tally {
   std::map<std::string, int> by_harm = {};
 };
 
-// Whether a refusal says what is wrong: it names the file, or the drive it is on.
+// Returns whether a refusal says what is wrong: it names the file, or its drive.
 bool says_what(const Diagnostic& why, const Case& chosen, bool killed) {
   const std::string all = why.place.file + ' ' + why.what + ' ' + why.why;
-  // After a kill there is no list of the files: a log that lost its end is known by its commits.
+  // After a kill there is no list of the files: a log that lost its end is detected by its commits.
   if (killed && chosen.file.ends_with(".log") && why.code == "store.metadata") return true;
   if (chosen.file.starts_with("metadata/"))
     return all.find(chosen.file.substr(chosen.file.find('/') + 1)) != all.npos;
   if (!chosen.all.empty()) return why.code == "store.metadata";
-  return why.what == "none of the store's drives is there";
+  return why.what == "none of the store's drives is available";
 }
 
-// One start with the damage in place.
+// Starts the store once with the damage in place.
 void start_with_damage(const std::string& folder, const Case& chosen, const Base& base,
                        Tally& tally) {
   const Files before = files_below(folder);
@@ -336,7 +337,7 @@ void start_with_damage(const std::string& folder, const Case& chosen, const Base
   if (started.refusal && started.refusal->code != "store.open") {
     ++tally.refused;
     EXPECT_TRUE(says_what(*started.refusal, chosen, base.killed)) << to_text({*started.refusal});
-    EXPECT_TRUE(files_below(folder) == before) << "a start that is refused changes nothing";
+    EXPECT_TRUE(files_below(folder) == before) << "a refused start must change nothing";
     return;
   }
   if (!started.store) {
@@ -357,7 +358,8 @@ void start_with_damage(const std::string& folder, const Case& chosen, const Base
 
 class Campaign : public StoreLoss {
  protected:
-  // What files were like after another two runs is "older" to none of them, so these are the past.
+  // An older file must differ from the present one, so the states before further runs are the older
+  // ones.
   Base stopped_base(const std::string& at) {
     make(at);
     Base base{.folder = at};

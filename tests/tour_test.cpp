@@ -1,5 +1,4 @@
-// The designs printed in the tour are what the tour says they are: one with two mistakes, two that
-// read.
+// The designs printed in the tour are as the tour says: one with two mistakes, two that are valid.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// What a service's router, talks, KV tier and autoscaler do to it in a run.
+// How a service's router, conversations, KV tier and autoscaler affect it in a run.
 #include <gtest/gtest.h>
 
 #include "model/jobs/build_machine.h"
@@ -29,7 +29,7 @@ design::Serve& talking(design::Design& d) {
   return std::get<design::Serve>(d.workloads.front().task);
 }
 
-// Of windows of one load, without a run around them.
+// Results of request windows at one load, without a surrounding run.
 struct Answered {
   double ttft = 0;
   double found = 0;
@@ -69,7 +69,8 @@ TEST(ServicesUnderLoad, plan_and_run_agree_on_cached_conversations) {
 
 TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   design::Design d = talking_design();
-  talking(d).arrivals.think_time = minutes(2);  // longer than the device keeps a talk
+  talking(d).arrivals.think_time = minutes(2);  // longer than the device keeps the KV cache of a
+                                                // conversation
   talking(d).arrivals.input_tokens = 2500;
   talking(d).arrivals.rate = PerSecond(2);
   talking(d).replicas = 2;
@@ -79,7 +80,7 @@ TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   const Answered host(d);
   EXPECT_GT(host.fetched, 0.1);
   EXPECT_LT(host.ttft, bare.ttft);
-  // A tier that is slower than computing again is left alone, and moves nothing.
+  // A tier that is slower than recomputing is not used, and no bytes are moved.
   d.storage.push_back({.name = "slow", .tier = design::Tier::cold});
   d.storage.back().read = megabytes(20) / seconds(1);
   d.storage.back().capacity = terabytes(100);
@@ -89,7 +90,7 @@ TEST(ServicesUnderLoad, a_kv_tier_shortens_first_tokens_if_fetching_is_faster) {
   EXPECT_EQ(slow.ttft, bare.ttft);
 }
 
-// What a response cache answers reaches no replica.
+// Requests answered by a response cache reach no replica.
 TEST(ServicesUnderLoad, a_response_cache_leaves_replicas_the_rest) {
   design::Design d = talking_design();
   talking(d).arrivals.turns = 1;
@@ -148,7 +149,8 @@ TEST(ServicesUnderLoad, an_autoscaler_holds_fewer_accelerators_and_answers_later
             fixed.done.front().services.front().standing_ns * 8 / 10);
 }
 
-// Zones share the bounds out by their traffic; a small one may have fewer than the least of all.
+// Zones divide the bounds according to their traffic; a small zone may have fewer replicas than the
+// service's minimum.
 TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
   design::Design d = swinging_design();
   talking(d).replicas.reset();
@@ -168,7 +170,7 @@ TEST(ServicesUnderLoad, each_zone_follows_its_own_load) {
   EXPECT_TRUE(zones[1].windows.rise.has_value());
 }
 
-// At night fewer stand than at the day's peak, and never fewer than the least.
+// At night there are fewer replicas than at the day's peak, and never fewer than the minimum.
 TEST(ServicesUnderLoad, replicas_follow_the_hours) {
   design::Design d = swinging_design();
   talking(d).replicas.reset();

@@ -16,16 +16,16 @@ bool starts_with_any(std::string_view path, std::initializer_list<std::string_vi
   return false;
 }
 
-// Words that are also a column of a file or a key of a page, and mean that there.
+// Words that are also a column of a file or a key of a page, with that meaning there.
 const std::set<std::string>& other_words() {
   static const std::set<std::string> kWords = {
       "fleet_share",    // a column of `simulate --replay`: the share of a tenant
-      "loss_per_save",  // a key of the storage page, of a cache line of saves
+      "loss_per_save",  // a key of the storage page: the loss of a cache that holds saves
   };
   return kWords;
 }
 
-// Name of the constant that a line defines by a number; empty if it defines none.
+// Returns the name of the constant that a line defines by a number; empty if it defines none.
 std::string constant_of(std::string_view line) {
   static const std::regex kConstant(
       R"(\bconstexpr (double|float|Seconds|Bytes|BytesPerSecond|Watts|Usd|UsdPerSecond|UsdPerByte)"
@@ -104,7 +104,7 @@ Complaints check_figure_words(const Source& source, const std::vector<FigureRow>
     for (const FigureRow& row : rows) {
       if (row.id.find('_') == std::string::npos || other_words().contains(row.id)) continue;
       if (line.find('"' + row.id + '"') == std::string_view::npos) continue;
-      complaints.push_back({source.path, number, row.id + ": name the row, FigureId::" + row.id});
+      complaints.push_back({source.path, number, row.id + ": use the row, FigureId::" + row.id});
     }
   }
   return complaints;
@@ -127,10 +127,10 @@ Complaints check_figures_said(const std::vector<Source>& sources,
   const std::string table = "src/model/figures/figure_kinds.def";
   for (const FigureRow& row : rows) {
     if (review.contains(row.id) != (row.said != "run")) {
-      complaints.push_back({table, 0, row.id + " is said by " + row.said + ": see the review"});
+      complaints.push_back({table, 0, row.id + " is reported by " + row.said + ": see the review"});
     }
     if (run.contains(row.id) != (row.said != "review")) {
-      complaints.push_back({table, 0, row.id + " is said by " + row.said + ": see the run"});
+      complaints.push_back({table, 0, row.id + " is reported by " + row.said + ": see the run"});
     }
   }
   return complaints;
@@ -159,7 +159,7 @@ Complaints check_constants(const std::vector<Source>& sources, const Source& lis
     }
   }
   for (const std::string& entry : listed) {
-    if (!met.contains(entry)) complaints.push_back({list.path, 0, entry + ": is no longer there"});
+    if (!met.contains(entry)) complaints.push_back({list.path, 0, entry + ": no longer exists"});
   }
   return complaints;
 }

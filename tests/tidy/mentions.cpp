@@ -13,7 +13,7 @@ bool is_there(const std::string& mention, const std::set<std::string>& headers) 
   });
 }
 
-// What a person reads of a line of code; nothing if it has no comment.
+// Returns the comment of a line of code, or an empty text.
 std::string comment_of(const std::string& line) {
   const std::size_t slashes = line.find("// ");
   return slashes == std::string::npos ? "" : line.substr(slashes);
@@ -34,7 +34,7 @@ Complaints check_mentions(const Source& source, const std::set<std::string>& hea
     for (std::sregex_iterator at(text.begin(), text.end(), kMention), end; at != end; ++at) {
       const std::string mention = (*at)[2];
       if (is_there(mention, headers)) continue;
-      complaints.push_back({source.path, number, mention + " is not there"});
+      complaints.push_back({source.path, number, mention + " does not exist"});
     }
   }
   return complaints;

@@ -1,8 +1,8 @@
-// Headers that comments and pages name: each must be there, or the reader looks for nothing.
+// Headers that comments and pages mention: each must exist; otherwise the reader searches in vain.
 //
-// A mention is a file name with as much of its path as helps, `cluster/queue.h`. A header of
-// another project stands in angle brackets, `<sysexits.h>`. CHANGELOG.md tells of the past and is
-// not read.
+// A mention is a file name with as much of its path as needed, such as `cluster/queue.h`. Headers
+// of other projects are in angle brackets, such as `<sysexits.h>`. CHANGELOG.md describes the past
+// and is not checked.
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace orrery::tidy {
 
-// `headers` are paths from the root. In code comments are read, elsewhere everything.
+// `headers` are paths from the root. In code only comments are read, elsewhere everything.
 Complaints check_mentions(const Source& source, const std::set<std::string>& headers);
 
 }  // namespace orrery::tidy

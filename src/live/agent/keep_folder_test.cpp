@@ -1,4 +1,4 @@
-// A folder as a place: what it shows, how a copy and a removal appear, and its faults.
+// A folder as a place: what it lists, how copies and removals become visible, and its faults.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(KeepFolder, items_are_listed_sorted_and_stamps_change_with_the_bytes) {
               ElementsAre("step-10:a", "step-2:a", "step-2:b/deep/x", "latest.txt"));
   EXPECT_EQ(read_back(*store, "step-2", "b/deep/x"), "deep");
   EXPECT_EQ(read_back(*store, "step-10", "a"), std::string(3 << 20, 'l'));
-  // The stamp changes though the number of bytes does not.
+  // The stamp changes although the number of bytes does not.
   const auto stamp = [&] { return store->list()->items.back().file("b/deep/x")->stamp; };
   const std::string before = stamp();
   EXPECT_EQ(stamp(), before);
@@ -99,7 +99,7 @@ TEST(KeepFolder, copy_appears_whole_and_never_replaces_an_item) {
   ASSERT_TRUE(store->begin("step-1"));
   ASSERT_TRUE(put_file(*store, "step-1", "sub/a", "old"));
   EXPECT_THAT(names_in(*store), ElementsAre());
-  // Killed here, it starts over.
+  // If the agent is killed here, it starts over.
   ASSERT_TRUE(store->begin("step-1"));
   ASSERT_TRUE(put_file(*store, "step-1", "b", "new"));
   EXPECT_FALSE(store->write("step-1", "c", 10, net::source_of("short")));
@@ -123,12 +123,12 @@ TEST(KeepFolder, item_set_aside_can_be_moved_back_by_hand_or_purged) {
   EXPECT_EQ(listing->aside[0].item, item);
   std::filesystem::rename(folder.at("run/.orrery-trash/step-1.T1"), folder.at("run/step-1"));
   EXPECT_EQ(store->list()->items.front(), item);
-  // An item that has changed stays where it is.
+  // An item that has changed stays in place.
   folder.write("run/step-1/a", "changed");
   EXPECT_FALSE(store->set_aside(item, "step-1.T2"));
   ASSERT_EQ(store->list()->items.size(), 1U);
   ASSERT_TRUE(store->set_aside(store->list()->items.front(), "step-1.T3"));
-  // So does one that changed in the trash.
+  // An item that changed in the trash also stays.
   KeptAside aside = store->list()->aside.front();
   folder.write("run/.orrery-trash/step-1.T3/more", "z");
   EXPECT_FALSE(store->purge(aside));
@@ -168,7 +168,7 @@ TEST(KeepFolder, file_that_cannot_be_read_or_written_is_a_fault_with_its_path) {
   fault(store->read("s-1", {.path = "folder"}), folder.at("run/s-1/folder"));
 }
 
-// No file may grow beyond ten bytes: the disk is full.
+// No file may grow beyond ten bytes, as if the disk were full.
 TEST(KeepFolder, full_disk_is_a_fault_and_leaves_no_part_of_the_file) {
   const TestFolder folder;
   const auto store = folder_store(folder.at("run"));

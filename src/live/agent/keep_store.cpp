@@ -36,7 +36,7 @@ std::string id_of_owner(std::string_view text) { return owner_field(text, "id");
 
 std::string told_of_owner(std::string_view text) {
   const std::string host = owner_field(text, "host");
-  if (host.empty()) return "it does not say who it is";
+  if (host.empty()) return "it left no details";
   return printable(fmt::format("host {}, process {}, journal {}", host,
                                owner_field(text, "process"), owner_field(text, "journal")));
 }
@@ -46,7 +46,7 @@ std::string kept_path_fault(std::string_view path) {
   if (!is_valid_utf8(path)) return "the name is not UTF-8";
   const bool has_control =
       std::ranges::any_of(path, [](char c) { return static_cast<unsigned char>(c) < ' '; });
-  return has_control ? "the name has a control character" : "";
+  return has_control ? "the name contains a control character" : "";
 }
 
 }  // namespace orrery::agent

@@ -38,7 +38,7 @@ struct Tree {
   std::vector<Oddity> odd;           // sorted by path
 };
 
-// Returns the tree at `name` in the folder. Fails if `name` is no folder that can be opened.
+// Returns the tree at `name` in the folder. Fails if `name` is not a folder that can be opened.
 Result<Tree> walk(const Folder& folder, std::string_view name);
 
 // The entries of one folder: names of folders, regular files, and oddities.
@@ -50,7 +50,7 @@ struct Level {
 Result<Level> level(const Folder& folder);
 
 // Removes the tree at `name` if it is still as `seen`; stops at the first file that differs. Files
-// added since stay, with the folders above them.
+// that were added since stay, and so do the folders above them.
 Result<void> remove(const Folder& folder, std::string_view name, const Tree& seen);
 
 }  // namespace orrery::files
