@@ -10,11 +10,14 @@ namespace {
 
 constexpr std::string_view kIndent = "    ";
 constexpr std::string_view kCut = "...";
+constexpr std::array<std::string_view, 4> kPrograms = {"orrery", "./orrery", "./run", "./test"};
 constexpr std::array<std::string_view, 7> kShellWords = {"mkdir ", "cp ",   "cat ",   "printf ",
                                                          "echo ",  "head ", "touch "};
 
 bool is_orrery(std::string_view line) {
-  return line == "orrery" || line.starts_with("orrery ") || line.starts_with("./orrery");
+  return std::ranges::any_of(kPrograms, [line](std::string_view program) {
+    return line == program || (line.starts_with(program) && line[program.size()] == ' ');
+  });
 }
 
 bool is_shell(std::string_view line) {
@@ -152,17 +155,13 @@ class Parser {
   std::string not_run_, file_;
 };
 
-std::size_t cut_of(const std::vector<std::string>& shown) {
-  return static_cast<std::size_t>(
-      std::ranges::find_if(shown, [](const std::string& l) { return trimmed(l) == kCut; }) -
-      shown.begin());
-}
+bool is_cut(std::string_view line) { return trimmed(line) == kCut; }
 
 using Lines = const std::vector<std::string>&;
 
 bool matches_from(Lines shown, std::size_t s, Lines now, std::size_t n) {
   for (; s < shown.size(); ++s, ++n) {
-    if (trimmed(shown[s]) == kCut) {
+    if (is_cut(shown[s])) {
       for (std::size_t skip = n; skip <= now.size(); ++skip)
         if (matches_from(shown, s + 1, now, skip)) return true;
       return false;
@@ -170,6 +169,19 @@ bool matches_from(Lines shown, std::size_t s, Lines now, std::size_t n) {
     if (n >= now.size() || shown[s] != now[n]) return false;
   }
   return n == now.size();
+}
+
+// Returns the first line, from `begin` on, that shares its longest beginning with `wanted`.
+std::size_t likest(std::string_view wanted, Lines lines, std::size_t begin) {
+  std::size_t best = begin, shared_most = 0;
+  for (std::size_t i = begin; i < lines.size(); ++i) {
+    const auto differs = std::ranges::mismatch(wanted, lines[i]);
+    const auto shared = static_cast<std::size_t>(differs.in1 - wanted.begin());
+    if (shared <= shared_most) continue;
+    best = i;
+    shared_most = shared;
+  }
+  return best;
 }
 
 void drop_blank_end(std::vector<std::string>& lines) {
@@ -211,17 +223,28 @@ bool matches(const std::vector<std::string>& shown, const std::vector<std::strin
 
 std::vector<std::string> refreshed(const std::vector<std::string>& shown,
                                    const std::vector<std::string>& now) {
-  std::vector<std::string> kept = now;
-  drop_blank_end(kept);
-  const std::size_t head = cut_of(shown);
-  if (head == shown.size()) return kept;
-  const std::size_t tail = shown.size() - head - 1;
-  if (head + tail >= kept.size()) return kept;
-  const auto size = static_cast<std::ptrdiff_t>(kept.size());
-  kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(head),
-             kept.begin() + size - static_cast<std::ptrdiff_t>(tail));
-  kept.insert(kept.begin() + static_cast<std::ptrdiff_t>(head), std::string(kCut));
-  return kept;
+  std::vector<std::string> whole = now;
+  drop_blank_end(whole);
+  std::vector<std::string> fresh;
+  std::size_t next = 0;  // line of `whole` that is not yet shown
+  for (std::size_t s = 0; s < shown.size();) {
+    if (is_cut(shown[s])) {
+      fresh.push_back(shown[s++]);
+      continue;
+    }
+    std::size_t end = s;
+    while (end < shown.size() && !is_cut(shown[end])) ++end;
+    if (s == 0 && end == shown.size()) return whole;
+    const std::size_t length = end - s;
+    if (end == shown.size() && length <= whole.size()) {
+      next = std::max(next, whole.size() - length);
+    } else if (s > 0) {
+      next = likest(shown[s], whole, next);
+    }
+    for (std::size_t i = 0; i < length && next < whole.size(); ++i) fresh.push_back(whole[next++]);
+    s = end;
+  }
+  return fresh;
 }
 
 int announced_exit(std::string_view command) {

@@ -55,7 +55,8 @@ std::vector<std::string> shown_output(const DocPage& page, const DocCommand& com
 // Returns true if `now` is what is shown, where a line `...` matches any number of lines.
 bool matches(const std::vector<std::string>& shown, const std::vector<std::string>& now);
 
-// Returns what the page should show: `now`, cut where `shown` was cut by its first `...`.
+// Returns what the page should show: `now` with the cuts of `shown`. The lines between two cuts are
+// found by their first line, as many as before.
 std::vector<std::string> refreshed(const std::vector<std::string>& shown,
                                    const std::vector<std::string>& now);
 

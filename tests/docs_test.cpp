@@ -364,6 +364,8 @@ TEST(DocPage, a_cut_matches_any_lines_and_survives_a_refresh) {
   EXPECT_FALSE(matches({"a", "...", "x"}, now));
   EXPECT_FALSE(matches({"a", "b"}, now));
   EXPECT_EQ(refreshed({"x", "...", "y"}, now), (std::vector<std::string>{"a", "...", "d"}));
+  EXPECT_EQ(refreshed({"a", "...", "cx", "..."}, now),
+            (std::vector<std::string>{"a", "...", "c", "..."}));
   EXPECT_EQ(refreshed({"x"}, now), (std::vector<std::string>{"a", "b", "c", "d"}));
   EXPECT_EQ(announced_exit("orrery plan x  # exits with 2"), 2);
 }
