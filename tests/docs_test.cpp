@@ -167,6 +167,11 @@ TEST(DocsCommands, those_not_run_say_why) {
   EXPECT_GT(run, 100u);
 }
 
+std::string lowered(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 TEST(DocsLinks, lead_somewhere) {
   static const std::regex kLink(R"rx(\]\(([^)\s]+)\))rx");
   std::map<std::string, std::set<std::string>> anchors;
@@ -185,7 +190,7 @@ TEST(DocsLinks, lead_somewhere) {
                     : (fs::path(path).parent_path() / link.substr(0, hash)).lexically_normal().generic_string();
       EXPECT_TRUE(fs::exists(kRoot / target)) << path << " links to " << link;
       if (hash < link.size() && anchors.contains(target)) {
-        EXPECT_TRUE(anchors[target].contains(link.substr(hash + 1))) << path << " links to " << link;
+        EXPECT_TRUE(anchors[target].contains(lowered(link.substr(hash + 1)))) << path << " links to " << link;
       }
     }
   }
@@ -320,16 +325,27 @@ TEST(DocsVerbs, pages_name_verbs_and_options_that_exist) {
   }
 }
 
+// Lines of code blocks.
+std::vector<std::string> code_of(const DocPage& page) {
+  std::vector<std::string> code;
+  bool in_fence = false;
+  for (const std::string& line : page.lines) {
+    if (line.starts_with("```")) in_fence = !in_fence;
+    if (in_fence || line.starts_with("    ")) code.push_back(line);
+  }
+  return code;
+}
+
 // Ids of the catalog that designs in pages use.
 TEST(DocsCatalog, designs_in_pages_use_parts_that_exist) {
-  static const std::regex kPart(R"rx(\b(node|switch|region|model|device): ([a-z][a-z0-9.-]*[a-z0-9]))rx");
+  static const std::regex kPart(R"rx((?:^ *(?:- )?|[{,] )(node|switch|region|model|device): ([a-z][a-z0-9.-]*[a-z0-9]))rx");
   std::set<std::string> known = {"auto"};
   for (const auto& entry : fs::directory_iterator(kRoot / "data/catalog")) {
     for (const std::string& line : lines_of(golden_text(entry.path())))
       known.insert(line.substr(0, line.find(',')));
   }
   for (const std::string& path : page_paths()) {
-    for (const std::string& line : page_at(path).lines) {
+    for (const std::string& line : code_of(page_at(path))) {
       for (std::sregex_iterator at(line.begin(), line.end(), kPart), end; at != end; ++at) {
         const std::string id = (*at)[2];
         EXPECT_TRUE(known.contains(id) || line.find("# no such") != line.npos)
