@@ -59,8 +59,8 @@ class Parser {
   std::size_t step(std::size_t at) {
     const std::string_view text = line(at);
     if (text.starts_with("```")) return fenced(at);
-    if (text.starts_with(kIndent) && (at == 0 || trimmed(line(at - 1)).empty() || is_comment(at - 1)))
-      return indented(at);
+    const bool may_begin = at == 0 || trimmed(line(at - 1)).empty() || is_comment(at - 1);
+    if (text.starts_with(kIndent) && may_begin) return indented(at);
     if (const auto reason = directive(text, "not run")) {
       not_run_ = *reason;
     } else if (const auto test = directive(text, "run by")) {
@@ -250,7 +250,8 @@ std::vector<std::string> refreshed(const std::vector<std::string>& shown,
 int announced_exit(std::string_view command) {
   constexpr std::string_view kWords = "# exits with ";
   const std::size_t at = command.find(kWords);
-  return at == command.npos ? 0 : std::atoi(std::string(command.substr(at + kWords.size())).c_str());
+  if (at == command.npos) return 0;
+  return std::atoi(std::string(command.substr(at + kWords.size())).c_str());
 }
 
 std::vector<std::string> anchors_of(const DocPage& page) {

@@ -73,11 +73,15 @@ class Workplace {
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
 
-  void write(const DocFile& file) { std::ofstream(folder_ / file.name, std::ios::binary) << file.text; }
+  void write(const DocFile& file) {
+    std::ofstream(folder_ / file.name, std::ios::binary) << file.text;
+  }
 
   Ran run(const std::string& command) {
-    const std::string line = "cd '" + folder_.string() + "' && export HOME=\"$PWD\" COLUMNS=100 PATH='" +
-                             ORRERY_BINARY_DIR + "':\"$PATH\" && { " + command + "\n} > .out 2> .err";
+    const std::string line = "cd '" + folder_.string() +
+                             "' && export HOME=\"$PWD\" COLUMNS=100 PATH='" ORRERY_BINARY_DIR
+                             "':\"$PATH\" && { " +
+                             command + "\n} > .out 2> .err";
     const int status = std::system(line.c_str());
     const std::string out = golden_text(folder_ / ".out");
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
@@ -124,7 +128,8 @@ TEST_P(Docs, commands_print_what_the_page_shows) {
       continue;
     }
     const DocCommand& command = page.commands[step.index];
-    const std::string where = page.path + ':' + std::to_string(command.line + 1) + ": " + command.text;
+    const std::string where =
+        page.path + ':' + std::to_string(command.line + 1) + ": " + command.text;
     if (!command.not_run.empty()) continue;
     const Ran ran = place.run(command.text);
     EXPECT_EQ(ran.exit, announced_exit(command.text)) << where << '\n' << text_of(ran.said);
@@ -185,12 +190,12 @@ TEST(DocsLinks, lead_somewhere) {
       const std::string link = (*at)[1];
       if (link.find("://") != link.npos) continue;
       const std::size_t hash = std::min(link.find('#'), link.size());
-      const std::string target =
-          hash == 0 ? path
-                    : (fs::path(path).parent_path() / link.substr(0, hash)).lexically_normal().generic_string();
+      const fs::path beside = fs::path(path).parent_path() / link.substr(0, hash);
+      const std::string target = hash == 0 ? path : beside.lexically_normal().generic_string();
       EXPECT_TRUE(fs::exists(kRoot / target)) << path << " links to " << link;
       if (hash < link.size() && anchors.contains(target)) {
-        EXPECT_TRUE(anchors[target].contains(lowered(link.substr(hash + 1)))) << path << " links to " << link;
+        EXPECT_TRUE(anchors[target].contains(lowered(link.substr(hash + 1))))
+            << path << " links to " << link;
       }
     }
   }
@@ -313,7 +318,9 @@ TEST(DocsVerbs, pages_name_verbs_and_options_that_exist) {
       const std::string mention = (*at)[1];
       const std::string verb = verb_of(mention, verbs);
       const char next = mention.size() > 7 ? mention[7] : ' ';
-      if (verb == "orrery" && (std::isupper(static_cast<unsigned char>(next)) || next == '-')) continue;
+      // `orrery VERB` is a placeholder, `orrery --help` has no verb.
+      const bool has_no_verb = std::isupper(static_cast<unsigned char>(next)) || next == '-';
+      if (verb == "orrery" && has_no_verb) continue;
       EXPECT_NE(verb, "orrery") << path << " names `" << mention << '`';
       if (!verbs.contains(verb) || verb == "orrery") continue;
       for (std::sregex_iterator o(mention.begin(), mention.end(), kOption), last; o != last; ++o) {
@@ -338,7 +345,8 @@ std::vector<std::string> code_of(const DocPage& page) {
 
 // Ids of the catalog that designs in pages use.
 TEST(DocsCatalog, designs_in_pages_use_parts_that_exist) {
-  static const std::regex kPart(R"rx((?:^ *(?:- )?|[{,] )(node|switch|region|model|device): ([a-z][a-z0-9.-]*[a-z0-9]))rx");
+  static const std::regex kPart(
+      R"rx((?:^ *(?:- )?|[{,] )(node|switch|region|model|device): ([a-z][a-z0-9.-]*[a-z0-9]))rx");
   std::set<std::string> known = {"auto"};
   for (const auto& entry : fs::directory_iterator(kRoot / "data/catalog")) {
     for (const std::string& line : lines_of(golden_text(entry.path())))

@@ -43,7 +43,8 @@ Complaints check_mentions(const Source& source, const std::set<std::string>& hea
 Complaints check_paths(const Source& source, const std::set<std::string>& files) {
   static const std::regex kPage(R"rx((^|[^\w./-])(docs/[\w/.-]+\.md)\b)rx");
   static const std::regex kAny(
-      R"rx((^|[^\w./-])((?:docs|src|tests|data|examples|tools|packaging|bench|cmake)/[\w/.-]+\.(?:md|cpp|h|def|csv|yaml|py|sh|cmake|yml|json|service|golden|txt))(?![\w*]))rx");
+      R"rx((^|[^\w./-])((?:docs|src|tests|data|examples|tools|packaging|bench|cmake)/[\w/.-]+)rx"
+      R"rx(\.(?:md|cpp|h|def|csv|yaml|py|sh|cmake|yml|json|service|golden|txt))(?![\w*]))rx");
   static const std::regex kPlaceholder(R"rx((^|[/_.])[A-Z]{2,}([/_.]|$))rx");
   const bool is_code = source.path.ends_with(".h") || source.path.ends_with(".cpp");
   Complaints complaints;
