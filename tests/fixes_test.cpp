@@ -185,7 +185,7 @@ TEST(Fixes, every_rule_has_a_golden_file_that_breaks_it) {
 }
 
 TEST(Fixes, guide_counts_the_rules_and_has_a_row_for_each) {
-  const std::string page = read_file("docs/guide/rules.md");
+  const std::string page = read_file("docs/reference/rules.md");
   const std::string count = std::to_string(rules::all_rules().size());
   EXPECT_NE(page.find("The review checks " + count + " rules"), std::string::npos) << count;
   for (const rules::Rule& r : rules::all_rules()) {

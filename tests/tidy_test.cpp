@@ -241,6 +241,25 @@ TEST(Tidy, mentioned_headers_exist) {
   EXPECT_EQ(complaints_of(all, check), "");
 }
 
+TEST(Tidy, pages_and_code_name_files_that_exist) {
+  std::set<std::string> files;
+  for (const char* folder :
+       {"docs", "src", "tests", "data", "examples", "tools", "packaging", "bench", "cmake"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      files.insert(fs::relative(entry.path(), kRoot).generic_string());
+    }
+  }
+  std::vector<Source> all =
+      sources_below({"src", "tests", "bench", "tools"}, {".h", ".cpp", ".def"});
+  // This file shows the rules bad examples.
+  std::erase_if(all, [](const Source& s) { return s.path == "tests/tidy_test.cpp"; });
+  std::ranges::copy(sources_below({"docs"}, {".md"}), std::back_inserter(all));
+  for (const char* name : {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}) {
+    all.push_back({name, read(kRoot / name)});
+  }
+  EXPECT_EQ(complaints_of(all, [&](const Source& s) { return check_paths(s, files); }), "");
+}
+
 TEST(Tidy, every_layer_has_its_page) {
   for (const char* layer : {"compute", "fabric", "storage", "training", "serving", "cluster",
                             "failure", "facility", "cost"}) {
@@ -264,6 +283,15 @@ TEST(TidyRule, a_missing_header_is_detected_in_comments_and_pages) {
                 .line,
             2);
   EXPECT_EQ(check_mentions({"docs/a.md", "`promises.h` says so"}, headers).size(), 1u);
+}
+
+TEST(TidyRule, a_path_that_is_gone_is_seen) {
+  const std::set<std::string> files = {"docs/models/a.md", "src/b.cpp"};
+  const std::string good = "`docs/models/a.md`, src/b.cpp, bench/NAME.cpp";
+  EXPECT_EQ(to_text(check_paths({"docs/x.md", good}, files)), "");
+  EXPECT_EQ(check_paths({"src/x.cpp", "f(\"docs/models/b.md\");\n"}, files).size(), 1u);
+  EXPECT_EQ(check_paths({"src/x.cpp", "// src/c.cpp is not looked for\n"}, files).size(), 0u);
+  EXPECT_EQ(check_paths({"docs/x.md", "see src/c.cpp"}, files).size(), 1u);
 }
 
 TEST(TidyRule, room_order_sees_a_layer_in_a_layer) {

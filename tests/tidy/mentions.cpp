@@ -40,4 +40,29 @@ Complaints check_mentions(const Source& source, const std::set<std::string>& hea
   return complaints;
 }
 
+Complaints check_paths(const Source& source, const std::set<std::string>& files) {
+  static const std::regex kPage(R"rx((^|[^\w./-])(docs/[\w/.-]+\.md)\b)rx");
+  static const std::regex kAny(
+      R"rx((^|[^\w./-])((?:docs|src|tests|data|examples|tools|packaging|bench|cmake)/[\w/.-]+)rx"
+      R"rx(\.(?:md|cpp|h|def|csv|yaml|py|sh|cmake|yml|json|service|golden|txt))(?![\w*]))rx");
+  static const std::regex kPlaceholder(R"rx((^|[/_.])[A-Z]{2,}([/_.]|$))rx");
+  const bool is_code = source.path.ends_with(".h") || source.path.ends_with(".cpp");
+  Complaints complaints;
+  std::istringstream lines(source.text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find('/') == std::string::npos) continue;
+    for (std::sregex_iterator at(line.begin(), line.end(), is_code ? kPage : kAny), end; at != end;
+         ++at) {
+      const std::string mention = (*at)[2];
+      const std::string name = mention.substr(mention.rfind('/') + 1);
+      if (files.contains(mention) || mention.find("..") != mention.npos) continue;
+      if (std::regex_search(mention, kPlaceholder) && name != "README.md") continue;
+      complaints.push_back({source.path, number, mention + " is not there"});
+    }
+  }
+  return complaints;
+}
+
 }  // namespace orrery::tidy

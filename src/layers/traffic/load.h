@@ -55,7 +55,7 @@ std::vector<RequestRecord> run_closed(ReplicaSim& replica,
                                       const std::vector<engines::RequestSpec>& requests,
                                       int clients, double think = 0);
 
-// Means and percentiles over records, as defined in docs/guide/serving.md.
+// Means and percentiles over records, the definitions of docs/models/serving.md.
 struct LatencySummary {
   double count = 0;
   double ttft_mean = 0, ttft_p50 = 0, ttft_p99 = 0;
