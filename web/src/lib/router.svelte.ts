@@ -1,5 +1,5 @@
-// The URL is the state: `?page=fabric&network=compute`. A page reads its parameters from here and
-// writes them back, so that a reload, a bookmark and the back button give the same view.
+// The URL holds the state: `?page=fabric&network=compute`. A page reads its parameters from here
+// and writes them back, so that a reload, a bookmark and the back button show the same view.
 
 export const kPages = [
   { id: 'design', label: 'Design', key: 'd', group: 'Design' },
@@ -30,7 +30,7 @@ export function parseLocation(search: string): Location {
   return { page, params: Object.fromEntries(query) };
 }
 
-// Parameters in alphabetical order, so that the same state has one address.
+// Returns the query of a location, parameters in alphabetical order: one state has one address.
 export function searchOf(location: Location): string {
   const query = new URLSearchParams();
   if (location.page !== 'design') query.set('page', location.page);
@@ -59,14 +59,14 @@ class Router {
     return this.location.params[name] ?? otherwise;
   }
 
-  // A new page is a step in the history.
+  // Opens another page, as a new entry of the history.
   go(page: PageId, params: Record<string, string> = {}) {
     this.location = { page, params };
     history.pushState(null, '', this.href(page, params));
     window.scrollTo(0, 0);
   }
 
-  // A parameter of the same page replaces the entry: a slider must not fill the history.
+  // Changes parameters of the page. Replaces the entry, so that a slider does not fill the history.
   set(changes: Record<string, string>) {
     this.location = { page: this.location.page, params: { ...this.location.params, ...changes } };
     history.replaceState(null, '', this.href(this.location.page, this.location.params));
