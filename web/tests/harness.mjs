@@ -38,7 +38,10 @@ async function startProgram(words, environment = {}) {
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += chunk));
   const url = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no address after ${kStartMs} ms:\n${errors}`)), kStartMs);
+    const timer = setTimeout(
+      () => reject(new Error(`no address after ${kStartMs} ms:\n${errors}`)),
+      kStartMs,
+    );
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;

@@ -1,8 +1,8 @@
 // A training run of a design for drawing: its layout, the step second by second, the memory of each
 // pipeline stage, and when each stage works on which microbatch.
 //
-// The timeline is that of training/trace.h: interleaved and zero-bubble schedules are drawn as 1F1B
-// of the same stage times. A network that is no transformer has one stage, its step's parts and its
+// The timeline places the blocks of 1F1B (training/trace.h) or of the interleaved schedule
+// (training/interleaved.h); other schedules are drawn as 1F1B of the same stage times. A network that is no transformer has one stage, its step's parts and its
 // memory as a whole. A layout that does not fit is drawn too, so that its memory shows why.
 #pragma once
 

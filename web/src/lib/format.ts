@@ -102,9 +102,9 @@ export function percent(ratio: number, significant = 3): string {
   return quantity(ratio, 'ratio', significant);
 }
 
-// Returns "price low usd" for "price_low_usd".
+// Returns "price low usd" for "price_low_usd" and "power price" for "power-price".
 export function words(name: string): string {
-  return name.replaceAll('_', ' ');
+  return name.replaceAll(/[_-]/g, ' ');
 }
 
 // Formats a value of the catalog as it was published: all digits, thousands separated from 10,000.

@@ -27,6 +27,7 @@ export function parseLocation(search: string): Location {
   const query = new URLSearchParams(search);
   const page = kPages.find((p) => p.id === query.get('page'))?.id ?? 'design';
   query.delete('page');
+  query.delete('opened'); // the page that asks for the token adds it
   return { page, params: Object.fromEntries(query) };
 }
 

@@ -156,7 +156,9 @@ const kNumber = /\d[\d,.]*\s?(?:%|x\b|[A-Za-z][A-Za-z0-9/]*)/g;
 export function numbersIn(text: string, verdict: Verdict, layer = ''): Span[] {
   const addresses = new Map<string, string>();
   const add = (shown: string, address: string) => addresses.has(shown) || addresses.set(shown, address);
-  const sections = [...verdict.sections].sort((a, b) => Number(b.layer === layer) - Number(a.layer === layer));
+  const sections = [...verdict.sections].sort(
+    (a, b) => Number(b.layer === layer) - Number(a.layer === layer),
+  );
   const figures = sections.flatMap((s) =>
     Object.entries(s.figures).map(([key, figure]) => ({ figure, address: addressOf(s, key) })),
   );

@@ -23,7 +23,11 @@ export interface GoalScale {
 
 // Places the interval, the estimate and the bound between two positions in px. Returns null if the
 // goal is not known.
-export function goalScale({ low, value, high, bound, unit }: Goal, left: number, right: number): GoalScale | null {
+export function goalScale(
+  { low, value, high, bound, unit }: Goal,
+  left: number,
+  right: number,
+): GoalScale | null {
   if (low === null || value === null || high === null || bound === null) return null;
   const from = Math.min(low, bound, value);
   const to = Math.max(high, bound, value);

@@ -77,6 +77,19 @@ describe('a run in time', () => {
     expect(model.savesAround(span, 10)).toEqual({ lastS: null, nextS: 30 });
   });
 
+  it('gives each fault its cost: time stopped and work since the last checkpoint', () => {
+    expect(model.faultCosts()).toEqual([
+      { point: model.points[0], jobs: ['job'], stoppedS: 60, redoneS: 10, gpuS: 70 * 16 },
+    ]);
+  });
+
+  it('lists a fault of an idle host without a cost', () => {
+    const idle = new RunModel({ ...timeline, spans: { ...timeline.spans, why: [-1, -1, -1] } });
+    expect(idle.faultCosts()).toEqual([
+      { point: idle.points[0], jobs: [], stoppedS: 0, redoneS: 0, gpuS: 0 },
+    ]);
+  });
+
   it('adds up GPU-seconds between two moments', () => {
     expect(model.shares(0, 300).productive).toBeCloseTo(100 * (16 + 6.4 + 16));
     expect(model.shares(50, 150).productive).toBeCloseTo(50 * 16 + 50 * 6.4);

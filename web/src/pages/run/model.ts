@@ -28,6 +28,15 @@ export interface Point {
   kind: 'fault' | 'repaired' | 'lemon';
 }
 
+// What a fault cost the jobs that it stopped.
+export interface FaultCost {
+  point: Point;
+  jobs: string[]; // names of the jobs that it stopped; empty if the host was idle
+  stoppedS: number; // time until the jobs train again, the longest of them
+  redoneS: number; // work since the last checkpoint, the longest of them
+  gpuS: number; // both times over all accelerators of the jobs
+}
+
 // Returns the number of sorted values at or below t.
 export function countUntil(sorted: ArrayLike<number>, t: number): number {
   let low = 0;
@@ -120,6 +129,42 @@ export class RunModel {
     if (step > 0) return this.faults[at] ?? t;
     const before = this.faults[at - 1] === t ? at - 2 : at - 1;
     return this.faults[before] ?? t;
+  }
+
+  // Returns the number of accelerators of a track at a moment.
+  private acceleratorsOf(track: number, t: number): number {
+    return this.timeline.fleets.reduce((sum, fleet, f) => {
+      const held = this.changes[f].filter((_, host) => this.holderAt(f, host, t) === track).length;
+      return sum + held * fleet.accelerators_per_host;
+    }, 0);
+  }
+
+  // Returns the faults of the run with their costs, the most expensive first.
+  faultCosts(): FaultCost[] {
+    const stopped = new Map<number, Span[]>(); // by point
+    for (const span of this.spans.flat()) {
+      if (span.why >= 0) stopped.set(span.why, [...(stopped.get(span.why) ?? []), span]);
+    }
+    const costs = this.points.flatMap((point, i) =>
+      point.kind === 'fault' ? [this.costOf(point, stopped.get(i) ?? [])] : [],
+    );
+    return costs.sort((a, b) => b.gpuS - a.gpuS || a.point.tS - b.point.tS);
+  }
+
+  private costOf(point: Point, outage: Span[]): FaultCost {
+    const cost: FaultCost = { point, jobs: [], stoppedS: 0, redoneS: 0, gpuS: 0 };
+    for (const track of new Set(outage.map((s) => s.track))) {
+      const first = this.begins[track][this.spans[track].findIndex((s) => outage.includes(s))];
+      const before = this.spanAt(track, Math.max(0, first - 1e-6));
+      const saved = before && (this.savesAround(before, first).lastS ?? before.beginS);
+      const redoneS = before && saved !== null ? Math.max(0, first - saved) : 0;
+      const stoppedS = outage.filter((s) => s.track === track).reduce((sum, s) => sum + s.endS - s.beginS, 0);
+      cost.jobs.push(this.timeline.tracks[track]);
+      cost.stoppedS = Math.max(cost.stoppedS, stoppedS);
+      cost.redoneS = Math.max(cost.redoneS, redoneS);
+      cost.gpuS += (stoppedS + redoneS) * this.acceleratorsOf(track, Math.max(0, first - 1e-6));
+    }
+    return cost;
   }
 
   // Returns the times of the last checkpoint before t and the next one after it, within a span.

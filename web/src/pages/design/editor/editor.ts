@@ -78,7 +78,10 @@ const markedLines = StateField.define<DecorationSet>({
       if (!effect.value) return Decoration.none;
       const { doc } = transaction.state;
       const { fromLine, toLine } = effect.value;
-      const lines = Array.from({ length: Math.min(toLine, doc.lines) - fromLine + 1 }, (_, i) => fromLine + i);
+      const lines = Array.from(
+        { length: Math.min(toLine, doc.lines) - fromLine + 1 },
+        (_, i) => fromLine + i,
+      );
       return Decoration.set(lines.map((n) => lineMark.range(doc.line(n).from)));
     }
     return transaction.docChanged ? Decoration.none : marks;
