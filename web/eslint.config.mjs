@@ -1,6 +1,6 @@
-// What eslint asks of the console: the recommended rules of JavaScript, TypeScript and Svelte, and
-// camelCase for every name that is ours. Keys of the API keep the API's spelling, so properties and
-// keys of objects are not judged. Layout is prettier's.
+// Lint rules of the console: the recommended rules for JavaScript, TypeScript and Svelte, and
+// camelCase for our own names. Keys of the API keep the API's spelling, so properties and object
+// keys are not checked. prettier checks the layout.
 import js from '@eslint/js';
 import svelte from 'eslint-plugin-svelte';
 import globals from 'globals';
@@ -24,10 +24,10 @@ export default typescript.config(
     rules: {
       camelcase: camelCase,
       eqeqeq: ['error', 'always', { null: 'ignore' }],
-      'prefer-const': 'off', // `let { ... } = $props()` mixes what is bound with what is not
+      'prefer-const': 'off', // `let { ... } = $props()` mixes names that change with names that do not
       'svelte/prefer-const': 'error',
-      'svelte/no-useless-mustaches': 'off', // a text in braces is a space that must stay
-      'svelte/prefer-svelte-reactivity': 'off', // our Maps and URLs live within one call
+      'svelte/no-useless-mustaches': 'off', // braces around a text keep its space
+      'svelte/prefer-svelte-reactivity': 'off', // our Maps and URLs are used within one call only
       '@typescript-eslint/no-unused-vars': ['error', underscoreIsUnused],
     },
   },

@@ -1,5 +1,5 @@
-// One page and its hashed assets, embedded into the binary by the build. Pages other than Design,
-// the editor and the charts are chunks of their own, so that the first load stays small.
+// Builds one page and its hashed assets; the build of the binary embeds them. Every page except
+// Design, the editor and the charts are separate chunks, so that the first load stays small.
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 

@@ -1,13 +1,21 @@
-// The Design page: edits, faults in place, completion, fixes, "why?", the budgets.
+// The Design page: edits, errors in place, completion, fixes, "why?", shared links, time limits.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { Harness, assertFigure, assertQuiet, settled, summaryOf, typeDesign } from './harness.mjs';
+import {
+  Harness,
+  assertFigure,
+  assertQuiet,
+  seriousViolations,
+  settled,
+  summaryOf,
+  typeDesign,
+} from './harness.mjs';
 import { kSample } from './where.mjs';
 
 const kFirstLoadMost = 250_000; // bytes gzipped, without the editor
 const kInteractiveMostMs = 1000;
-const kVerdictMostMs = 100; // 95th percentile
+const kVerdictMostMs = 100; // for the 95th percentile
 const kKeystrokes = 60;
 
 let h;
@@ -27,7 +35,7 @@ test('the first page shows the served design and its verdict', async () => {
 });
 
 test('first load stays small and is interactive in a second', async (t) => {
-  const page = await h.page(); // warms the server, as `orrery plan` before `serve` does
+  const page = await h.page(); // the server has reviewed the design before the time is measured
   const sizes = new Map();
   page.on('response', async (response) => {
     const url = new URL(response.url());
@@ -67,7 +75,7 @@ test('a verdict follows a keystroke within 100 ms, 19 times of 20', async (t) =>
   });
   for (let i = 0; i < kKeystrokes; ++i) {
     await page.keyboard.press(String.fromCharCode(97 + (i % 26)));
-    // One at a time: on a slow machine the next keystroke would abort this one's review.
+    // Waits for each verdict: on a slow machine the next keystroke would abort this review.
     await page.waitForFunction((n) => window.verdictTimes.length > n, i);
   }
   await settled(page);
@@ -80,22 +88,22 @@ test('a verdict follows a keystroke within 100 ms, 19 times of 20', async (t) =>
   await page.context().close();
 });
 
-test('a fault is shown in its place and goes when it is mended', async () => {
+test('an error is shown in its place and disappears when it is corrected', async () => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');
   await typeDesign(page, sample.replace('power: 2 MW', 'power: 2'));
-  await page.getByRole('heading', { name: /1 fault in the file/ }).waitFor();
+  await page.getByRole('heading', { name: /1 error in the file/ }).waitFor();
   assert.ok((await page.locator('.cm-lintRange-error').count()) >= 1);
   assert.ok((await page.locator('.cm-lint-marker-error').count()) >= 1);
   await page.locator('.place').first().click();
   assert.ok(await page.locator('.cm-activeLine', { hasText: 'power: 2' }).isVisible());
   await typeDesign(page, sample);
-  await page.getByRole('heading', { name: /fault in the file/ }).waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: /error in the file/ }).waitFor({ state: 'detached' });
   assert.equal(await page.locator('.cm-lintRange-error').count(), 0);
   await page.context().close();
 });
 
-test('completion offers the catalog where a node belongs', async () => {
+test('completion offers nodes of the catalog for the field node', async () => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');
   await typeDesign(page, 'orrery: 1\nname: x\nfleet:\n  - name: a\n    node: ');
@@ -103,13 +111,13 @@ test('completion offers the catalog where a node belongs', async () => {
   await page.keyboard.type('dgx-h1');
   const option = page.locator('.cm-tooltip-autocomplete li', { hasText: 'dgx-h100' });
   await option.first().waitFor();
-  await page.waitForTimeout(150); // the list takes no key in its first moments, lest it take one too many
+  await page.waitForTimeout(150); // the list ignores keys right after it opens
   await page.keyboard.press('Enter');
   assert.match(await page.locator('.cm-content').innerText(), /node: dgx-h100/);
   await page.context().close();
 });
 
-test('three numbers are explained down to their sources', async () => {
+test('three numbers lead to their sources', async () => {
   const page = await h.page();
   for (const address of [
     'compute/train/peak_flops_per_s',
@@ -130,7 +138,7 @@ test('three numbers are explained down to their sources', async () => {
   await page.context().close();
 });
 
-// `g` waits a second for its letter; a busy machine may deliver it later, so it is tried again.
+// Presses `g` and a letter. `g` waits about a second; a busy machine may need several attempts.
 async function goTo(page, key, shown) {
   for (let i = 0; i < 5; ++i) {
     await page.keyboard.press('g');
@@ -141,7 +149,7 @@ async function goTo(page, key, shown) {
     );
     if (there) return;
   }
-  assert.fail(`g ${key} leads nowhere`);
+  assert.fail(`g ${key} opens no page`);
 }
 
 test('the keyboard reaches every page, the list of keys and the first fix', async () => {
@@ -182,21 +190,112 @@ test('the next best spend is applied with one click', async () => {
   await page.context().close();
 });
 
-test('a shared address carries the design; a reload keeps the edits', async () => {
+test('numbers of the summary and of the goals explain themselves', async () => {
   const page = await h.page();
+  const number = page.getByTestId('summary').locator('button[data-why]').first();
+  const text = await number.innerText();
+  await number.click();
+  assert.ok((await page.getByRole('dialog').innerText()).includes(text));
+  await page.keyboard.press('Escape');
+  const goal = page.locator('.goals li', { hasText: 'goodput' });
+  await goal.locator('button[data-why]').click();
+  await page.getByRole('dialog', { name: /goodput/ }).waitFor();
+  assertQuiet(page);
+  await page.context().close();
+});
+
+test('a goal has a scale with units, and says what may miss it', async () => {
+  const page = await h.page();
+  const goal = page.locator('.goals li', { hasText: 'cost' });
+  assert.match(await goal.locator('svg').innerText(), /MUSD\/y[^]*MUSD\/y/);
+  assert.match(await goal.innerText(), /met on average; may be missed within the 80 % interval/);
+  await page.locator('.headlines button', { hasText: 'Cost' }).click();
+  await page.getByTestId('widest').waitFor();
+  await page.context().close();
+});
+
+test('a fix marks the lines that it wrote and scrolls to them', async () => {
+  const lines = sample.replace('cooling: rear-door-active', 'cooling: air-contained').split('\n');
+  const broken = [...lines, ...Array.from({ length: 200 }, (_, i) => `# line ${i}`)].join('\n');
+  const page = await h.page({ design: broken });
   await page.waitForSelector('.cm-content');
-  await typeDesign(page, sample.replace('name: superpod-h100-4su', 'name: shared-design'));
-  await page.locator('h1', { hasText: 'shared-design' }).waitFor();
-  await page.reload();
-  await page.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('ControlOrMeta+End');
+  await page.locator('[data-rule="facility.rack-above-cooling"] [data-fix]').click();
+  const marked = page.locator('.cm-applied');
+  await marked.first().waitFor();
+  assert.match(await marked.first().innerText(), /cooling: /);
+  const box = await marked.first().boundingBox();
+  assert.ok(box.y > 0 && box.y < 900, 'the changed line is in view');
+  await page.locator('.cm-content').press('ArrowDown');
+  await page.keyboard.type('#');
+  await marked.waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
+// The address of a console that shares a design of this name.
+async function sharedAddress(page, name) {
+  await page.waitForSelector('.cm-content');
+  await typeDesign(page, sample.replace('name: superpod-h100-4su', `name: ${name}`));
+  await page.locator('h1', { hasText: name }).waitFor();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByRole('button', { name: 'Share', exact: true }).click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
-  const address = await page.evaluate(() => navigator.clipboard.readText());
-  const other = await h.page();
-  await other.goto(address);
-  await other.reload();
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
+test('a browser without the token gets a page that keeps the shared design', async () => {
+  const page = await h.page();
+  const address = await sharedAddress(page, 'shared-design');
+  const context = await h.browser.newContext();
+  const other = await context.newPage();
+  const answer = await other.goto(address);
+  assert.equal(answer.status(), 401);
+  await other.getByRole('heading', { name: /needs the token/ }).waitFor();
+  await other.getByText('The design in this link opens afterwards.').waitFor();
+  await other.getByRole('textbox').fill('http://127.0.0.1/nothing');
+  await other.getByRole('button', { name: 'Open' }).click();
+  await other.getByText('This address has no token.').waitFor();
+  assert.deepEqual(await seriousViolations(other), []);
+  await other.getByRole('textbox').fill(h.url.href);
+  await other.getByRole('button', { name: 'Open' }).click();
   await other.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await context.close();
+  await page.context().close();
+});
+
+test('a shared link opens in a console that is open already, and by paste in any console', async () => {
+  const page = await h.page();
+  const address = await sharedAddress(page, 'shared-design');
+  const other = await h.page();
+  await other.evaluate((hash) => (location.hash = hash), new URL(address).hash);
+  await other.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await other.getByRole('button', { name: 'Templates' }).click();
+  const field = other.getByLabel('Shared link');
+  await field.fill('http://127.0.0.1:1/');
+  await other.getByRole('button', { name: 'Open', exact: true }).click();
+  await other.getByRole('alert').waitFor();
+  await field.fill((await sharedAddress(page, 'another-design')).replace(/:\d+\//, ':1/'));
+  await other.getByRole('button', { name: 'Open', exact: true }).click();
+  await other.locator('h1', { hasText: 'another-design' }).waitFor();
+  assertQuiet(other);
+  await other.context().close();
+  await page.context().close();
+});
+
+test('a shared address contains the design; a reload keeps later edits', async () => {
+  const page = await h.page();
+  const address = await sharedAddress(page, 'shared-design');
+  await page.reload();
+  await page.locator('h1', { hasText: 'shared-design' }).waitFor();
+  const other = await h.page();
+  await other.goto('about:blank');
+  await other.goto(address);
+  await other.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await other.waitForSelector('.cm-content');
+  await typeDesign(other, sample.replace('name: superpod-h100-4su', 'name: edited-design'));
+  await other.reload();
+  await other.locator('h1', { hasText: 'edited-design' }).waitFor();
   await other.context().close();
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-// The Fabric page at the largest size it promises.
+// The Fabric page with the largest network that it must draw smoothly.
 import { after, before, test } from 'node:test';
 import { Harness, assertFigure } from './harness.mjs';
 

@@ -1,8 +1,8 @@
-// A server of the real binary on a free port, a Chromium with the network cut, and pages that
-// remember what the browser complained about.
+// Starts the real binary on a free port and a Chromium without a network, and opens pages that
+// record the browser's errors.
 //
 // ORRERY_DIST=1 takes the page from dist/ instead of the binary, so that a change of the console
-// can be tried without building the binary again.
+// can be tested without building the binary again.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
@@ -17,7 +17,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const kKey = 'test';
 const kSecret = 'secret';
 const kStartMs = 20_000;
-const kLoadMost = 1.5; // a core; our own browser and server make about one
+const kLoadMost = 1.5; // load average per core; our own browser and server cause about 1
 const kFlags = [
   '--headless',
   '--no-sandbox',
@@ -29,16 +29,19 @@ const kFlags = [
   '--disable-sync',
 ];
 
-// A program of ours that says its address on stdout once it answers.
+// Starts the binary and returns once it has printed its address.
 async function startProgram(words, environment = {}) {
   const child = spawn(kOrrery, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
-  let talk = '';
-  child.stderr.on('data', (chunk) => (talk += chunk));
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += chunk));
   const url = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no address after ${kStartMs} ms:\n${talk}`)), kStartMs);
+    const timer = setTimeout(
+      () => reject(new Error(`no address after ${kStartMs} ms:\n${errors}`)),
+      kStartMs,
+    );
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;
@@ -47,7 +50,7 @@ async function startProgram(words, environment = {}) {
       clearTimeout(timer);
       resolve(new URL(found[0]));
     });
-    child.on('exit', (code) => reject(new Error(`orrery ${words[0]} ended with ${code}:\n${talk}`)));
+    child.on('exit', (code) => reject(new Error(`orrery ${words[0]} ended with ${code}:\n${errors}`)));
   });
   return { child, url };
 }
@@ -61,7 +64,7 @@ async function stopServer(child) {
   clearTimeout(timer);
 }
 
-// Everything but the server itself is refused, as on a machine without a network.
+// Refuses every request except those to the server, as on a machine without a network.
 async function cutNetwork(context, origin, refused) {
   await context.route('**/*', (route) => {
     const url = route.request().url();
@@ -98,7 +101,7 @@ export class Harness {
     return self;
   }
 
-  // A context of its own for each test: no cookie, theme or text of another.
+  // Opens a page in its own context, so that tests share no cookies, theme or edits.
   async page({ dark = false, width = 1440, height = 900, scale = 1, design = null } = {}) {
     const context = await this.browser.newContext({
       viewport: { width, height },
@@ -118,12 +121,12 @@ export class Harness {
       }, design);
     }
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000); // a busy machine is slow, not broken
+    page.setDefaultTimeout(30_000); // long enough for a busy machine
     page.complaints = [];
     page.refused = refused;
     page.on('console', (m) => m.type() === 'error' && page.complaints.push(m.text()));
     page.on('pageerror', (e) => page.complaints.push(e.stack ?? e.message));
-    // A route does not see where a redirect leads, so that the page of dist/ comes by the cookie.
+    // A route handler is not called for redirects, so with dist/ the cookie is set directly.
     if (process.env.ORRERY_DIST) await context.addCookies([this.cookie()]);
     await page.goto(process.env.ORRERY_DIST ? `${this.origin}/` : this.url.href);
     await page.waitForSelector('#app nav');
@@ -139,7 +142,7 @@ export class Harness {
     await page.waitForSelector('#app nav');
   }
 
-  // The same request as the page's, for the parts of a test that are not about the page.
+  // Sends a request to the API without the page, for test set-up.
   async ask(route, body) {
     const init = { headers: { authorization: `Bearer ${this.token}` } };
     if (body !== undefined) {
@@ -163,7 +166,7 @@ export class Harness {
   }
 }
 
-// An object store of its own, warm in two copies, and as much of S3 as puts an object.
+// Starts an object store with two copies in its warm tier, and puts objects into it over S3.
 export class Store {
   static async start() {
     const self = new Store();
@@ -181,7 +184,7 @@ export class Store {
     await this.#send(`/${bucket}/${encodeURIComponent(key)}`, text);
   }
 
-  // Signature Version 4 of a PUT whose payload is not signed.
+  // Sends a PUT signed with Signature Version 4, without signing the payload.
   async #send(target, body) {
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const signed = {
@@ -212,7 +215,7 @@ export class Store {
   }
 }
 
-// What axe finds on the page that keeps people from using it.
+// Returns the serious and critical accessibility violations that axe finds.
 export async function seriousViolations(page) {
   await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
@@ -222,17 +225,17 @@ export async function seriousViolations(page) {
     .map((v) => `${v.id}: ${places(v).join(' | ')}`);
 }
 
-// No error in the console, nothing asked of the network.
+// Fails if the browser logged an error or requested another machine.
 export function assertQuiet(page) {
   assert.deepEqual(page.complaints, [], 'errors in the browser console');
   assert.deepEqual(page.refused, [], 'requests to other machines');
 }
 
-// A time against its bound, with ORRERY_FULL set; else three times that, since a test must not fail
-// for what runs beside it; and only reported where others keep the machine busy.
+// Compares a time with its bound if ORRERY_FULL is set, else with three times the bound, because
+// other programs share the machine. If the machine is busy, the time is only reported.
 export function assertFigure(t, name, valueMs, mostMs) {
   const load = loadavg()[0] / availableParallelism();
-  t.diagnostic(`${name} ${valueMs.toFixed(0)} ms (at most ${mostMs}; load ${load.toFixed(1)} a core)`);
+  t.diagnostic(`${name} ${valueMs.toFixed(0)} ms (at most ${mostMs}; load ${load.toFixed(1)} per core)`);
   const boundMs = process.env.ORRERY_FULL ? mostMs : 3 * mostMs;
   if (load > kLoadMost) t.diagnostic(`${name}: not asserted, the machine is busy`);
   else assert.ok(valueMs < boundMs, `${name} ${valueMs} ms`);
@@ -242,12 +245,12 @@ export async function summaryOf(page) {
   return page.getByTestId('summary').innerText();
 }
 
-// The verdict that belongs to the text as it is now.
+// Waits for the verdict of the current text.
 export async function settled(page) {
   await page.waitForSelector('.latency:not(.pending)');
 }
 
-// Replaces the whole text, as a person would: select all and paste.
+// Replaces the whole text: selects all, then pastes.
 export async function typeDesign(page, text) {
   await page.locator('.cm-content').click();
   await page.keyboard.press('ControlOrMeta+a');

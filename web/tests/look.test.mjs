@@ -1,7 +1,7 @@
-// How the pages look: no serious violation of accessibility in either theme, and pictures that stay.
+// How the pages look: no serious accessibility violation in either theme, and pictures that stay equal.
 //
-// UPDATE_GOLDEN=1 writes the pictures anew; look at them before you commit them. They are compared
-// only where the same fonts are installed, with a tolerance for digits that a new fit moves.
+// UPDATE_GOLDEN=1 rewrites the pictures; look at them before you commit them. They are compared only
+// if the same fonts are installed, with a tolerance for numbers that a new fit changes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { Harness, seriousViolations } from './harness.mjs';
 import { kPages, show } from './pages.mjs';
 import { kGolden } from './where.mjs';
 
-const kScale = 0.5; // pictures small enough to keep
+const kScale = 0.5; // keeps the pictures small
 const kDifferentMost = 0.035; // share of the pixels
 
 let h;
@@ -44,7 +44,7 @@ function shareDifferent(goldenFile, shot) {
 for (const dark of [false, true]) {
   for (const [name, where] of Object.entries(kPages)) {
     const title = `${name}, ${dark ? 'dark' : 'light'}`;
-    test(`${title}: axe finds nothing serious; the picture is as it was`, async (t) => {
+    test(`${title}: axe finds nothing serious; the picture is unchanged`, async (t) => {
       const page = await h.page({ dark, width: 1280, height: 800, scale: kScale });
       await show(h, page, where);
       const serious = await seriousViolations(page);
@@ -58,8 +58,8 @@ for (const dark of [false, true]) {
         writeFileSync(fontFile, `${fonts()}\n`);
         return;
       }
-      if (!sameFonts) return t.diagnostic('picture not compared: other fonts than the golden has');
-      if (!existsSync(golden)) return t.diagnostic('picture not compared: none is kept yet');
+      if (!sameFonts) return t.diagnostic('picture not compared: the golden picture has other fonts');
+      if (!existsSync(golden)) return t.diagnostic('picture not compared: there is no golden picture');
       const share = shareDifferent(golden, shot);
       assert.ok(share <= kDifferentMost, `${(share * 100).toFixed(2)} % of the pixels differ`);
     });
@@ -74,6 +74,38 @@ test('a narrow window scrolls down, not sideways', async () => {
     assert.ok(wide <= 1, `${where.query || 'design'} is ${wide} px too wide`);
   }
   await page.context().close();
+});
+
+test('parts of a next best spend do not overlap in a narrow window', async () => {
+  const { text } = await h.ask('templates/superpod-h100');
+  for (const width of [1440, 1024, 390]) {
+    const page = await h.page({ width, height: 900, design: text });
+    const region = page.getByRole('region', { name: 'Next best spends' });
+    await region.waitFor();
+    const faults = await region.evaluate((card) => {
+      const found = [];
+      for (const li of card.querySelectorAll('li')) {
+        const parts = [...li.querySelectorAll('p, code, dt, dd, button')].filter((e) => e.offsetParent);
+        const boxes = parts.map((e) => ({ e, box: e.getBoundingClientRect() }));
+        for (const { e, box } of boxes) {
+          const words = e.innerText.length;
+          if (box.height > 60 && words < 60) found.push(`one word per line: ${e.innerText}`);
+          for (const other of boxes) {
+            const over =
+              e !== other.e &&
+              box.left < other.box.right - 1 &&
+              other.box.left < box.right - 1 &&
+              box.top < other.box.bottom - 1 &&
+              other.box.top < box.bottom - 1;
+            if (over) found.push(`${e.innerText} over ${other.e.innerText}`);
+          }
+        }
+      }
+      return found;
+    });
+    assert.deepEqual(faults, [], `${width} px`);
+    await page.context().close();
+  }
 });
 
 test('a page as high as the window does not scroll beyond it', async () => {

@@ -1,4 +1,4 @@
-// Every page as the tests look at it: its address, and what is there when it is complete.
+// Every page: its address, and a selector that matches once the page is complete.
 export const kPages = {
   design: { query: '', ready: '.cm-content' },
   fabric: { query: '?page=fabric', ready: 'canvas' },

@@ -1,19 +1,19 @@
-// Every page on paper, from a dark screen: light, without navigation or controls, nothing wider than
-// the sheet, and drawn for it before it is taken.
+// Every page printed from a dark screen: light, without navigation or controls, no wider than the
+// sheet, with drawings fitted to it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Harness, assertQuiet } from './harness.mjs';
 import { kPages, show } from './pages.mjs';
 
 const kScreen = { width: 1440, height: 900 };
-const kSheet = { width: 703, height: 1032 }; // pixels of an A4 sheet inside our margins of 12 mm
+const kSheet = { width: 703, height: 1032 }; // an A4 sheet without margins of 12 mm, px
 const kPixelsPerPoint = 96 / 72;
 
 let h;
 before(async () => (h = await Harness.start()));
 after(() => h?.stop());
 
-// What a reader of the sheet could complain about, as text a line.
+// Returns the faults of a printed page, one line each.
 function faultsOnPaper(sheetWidth) {
   const faults = [];
   const name = (e) => `${e.tagName.toLowerCase()}.${e.getAttribute('class') ?? ''}`;
@@ -26,7 +26,7 @@ function faultsOnPaper(sheetWidth) {
     if (right > sheetWidth + 1) faults.push(`${name(e)} ends at ${right.toFixed(0)} px`);
     const clips = overflowX !== 'visible' || overflowY !== 'visible';
     const hidden = e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1;
-    if (clips && hidden && e.clientWidth > 0) faults.push(`${name(e)} hides a part of what is in it`);
+    if (clips && hidden && e.clientWidth > 0) faults.push(`${name(e)} hides part of its content`);
     if (e.matches('nav, .menu, summary.button, input[type=range], input[type=checkbox]'))
       faults.push(`${name(e)} is printed`);
     if (e.matches('button.button:not([aria-pressed=true])'))
@@ -35,7 +35,7 @@ function faultsOnPaper(sheetWidth) {
   return faults;
 }
 
-// Colour of a canvas in its corner, where nothing is drawn: transparent or as the paper.
+// Returns the number of canvases with a dark corner. An empty corner is transparent or paper-coloured.
 function darkCorners() {
   return [...document.querySelectorAll('canvas')].filter((c) => {
     const [r, g, b, a] = c.getContext('2d').getImageData(1, 1, 1, 1).data;
@@ -53,14 +53,14 @@ for (const [name, where] of Object.entries(kPages)) {
     const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     assert.equal(background, 'rgb(255, 255, 255)');
     assert.deepEqual(await page.evaluate(faultsOnPaper, kSheet.width), []);
-    assert.equal(await page.evaluate(darkCorners), 0, 'canvases are drawn anew on light paper');
-    assert.ok(await page.locator('h1').isVisible(), 'the sheet says what it is');
+    assert.equal(await page.evaluate(darkCorners), 0, 'canvases are drawn again for light paper');
+    assert.ok(await page.locator('h1').isVisible(), 'the sheet has a title');
     assertQuiet(page);
     await page.context().close();
   });
 }
 
-test('a printed page is drawn for its sheet, and the screen is as it was afterwards', async () => {
+test('a printed page fits its sheet, and the screen is unchanged afterwards', async () => {
   const page = await h.page({ dark: true, ...kScreen });
   await show(h, page, kPages.training);
   await page.evaluate(() => {

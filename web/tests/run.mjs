@@ -1,5 +1,5 @@
-// Runs the browser tests and ends with one counted line. They need node 18, a Chromium and the
-// binary; where one is missing they are skipped, and the closing line says so.
+// Runs the browser tests and ends with one line of counts. They need node 18, Chromium and the
+// binary; if one is missing, they are skipped and the last line says so.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { kChromium, kOrrery } from './where.mjs';
 
 const kNodeLeast = 18;
-const kLimitMs = 10 * 60 * 1000; // nothing here may hang a build
+const kLimitMs = 10 * 60 * 1000; // a test that hangs must not hang the build
 
 function missing() {
   const node = Number(process.versions.node.split('.')[0]);
   if (node < kNodeLeast) return `node ${process.versions.node} is older than ${kNodeLeast}`;
-  if (!existsSync(kChromium)) return `there is no ${kChromium} (CHROMIUM names another)`;
-  if (!existsSync(kOrrery)) return `there is no ${kOrrery} (ORRERY_BIN names another)`;
+  if (!existsSync(kChromium)) return `${kChromium} is missing (set CHROMIUM to another path)`;
+  if (!existsSync(kOrrery)) return `${kOrrery} is missing (set ORRERY_BIN to another path)`;
   return '';
 }
 
@@ -30,7 +30,7 @@ const files = readdirSync(folder)
   .sort()
   .map((f) => path.join(folder, f));
 
-// Latencies want the machine for themselves; the files without them share it.
+// Files that measure latencies run alone; the others run two at a time.
 const kAlone = ['design.test.mjs', 'fabric.test.mjs', 'run.test.mjs'];
 const measures = (file) => kAlone.includes(path.basename(file));
 const rounds = [
@@ -41,7 +41,7 @@ const rounds = [
 const started = Date.now();
 const counts = { pass: 0, fail: 0, skipped: 0 };
 
-// Runs the files of a round; true when all of them passed.
+// Runs the files of a round. Returns true if all of them passed.
 function run(round) {
   const options = ['--test', `--test-concurrency=${round.atOnce}`, '--test-reporter=spec'];
   const child = spawn(process.execPath, [...options, ...round.files], {

@@ -1,5 +1,5 @@
-// The Run page: a month of the 1,016-GPU sample opens at once, scrubs smoothly, says why, is played,
-// stands beside another run and is taken home.
+// The Run page: a month of the 1,016-GPU sample opens fast, scrubs smoothly, gives reasons, plays,
+// compares with another run, and downloads.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,7 +26,7 @@ async function runOf(options) {
     if ((await h.ask(`jobs/${id}`)).state === 'done') return id;
     await new Promise((wake) => setTimeout(wake, 100));
   }
-  throw new Error(`run ${id} does not end`);
+  throw new Error(`run ${id} did not end`);
 }
 
 const canvas = (page) => page.getByRole('slider', { name: /Timeline/ }).first();
@@ -52,7 +52,7 @@ test('a month of the sample opens in under 2 s and scrubs at 50 frames a second'
   await page.getByTestId('moment').waitFor();
   assertFigure(t, 'a month of 1,016 GPUs opens', Date.now() - start, kOpenMostMs);
   await page.waitForTimeout(300);
-  // A pointer that moves every 4 ms for two seconds, from end to end and back: how often is the cursor painted?
+  // Moves the pointer every 4 ms for two seconds, from end to end and back, and counts the frames.
   const scrub = await page.evaluate(async () => {
     const target = document.querySelector('canvas[role=slider]');
     const box = target.getBoundingClientRect();
@@ -85,24 +85,56 @@ test('a month of the sample opens in under 2 s and scrubs at 50 frames a second'
   await page.context().close();
 });
 
-test('a moment says its reason, and the hall shows it', async () => {
+test('a moment names its cause, and the hall shows it', async () => {
   const page = await h.page();
   await h.open(page, `?page=run&run=${first}`);
   await drawn(page);
-  await page.getByTestId('hall-counts').getByText('starting').waitFor(); // at 0 the job starts
-  // To the first fault that strikes the job; those that strike idle hosts interrupt nobody.
+  await page.getByTestId('hall-counts').getByText('starting').waitFor(); // the job starts at 0
+  // Goes to the first fault that stops the job; faults of idle hosts stop none.
   for (let i = 0; i < 10 && (await page.getByTestId('reason').count()) === 0; ++i)
     await page.keyboard.press('n');
-  assert.match(await page.getByTestId('reason').innerText(), /because: .+ on host \d+ of train/);
+  assert.match(await page.getByTestId('reason').innerText(), /Cause: .+ on host \d+ of train/);
   assert.match(await page.getByTestId('hall-counts').innerText(), /detection/);
   assert.notEqual(await page.getByTestId('now').innerText(), 'day 1, 00:00:00');
-  // Zoomed in, the table of GPU-seconds is about the window.
+  // After a zoom the table of GPU-seconds has a column for the window.
   for (let i = 0; i < 8; ++i) await page.keyboard.press('+');
-  await page.getByText('in the window').waitFor();
+  await page.getByText('Share in the window').waitFor();
   await page.keyboard.press('0');
-  await page.getByText('in the window').waitFor({ state: 'detached' });
+  await page.getByText('Share in the window').waitFor({ state: 'detached' });
   assertQuiet(page);
   await page.context().close();
+});
+
+test('the most expensive fault is listed first and moves the cursor to it', async () => {
+  const page = await h.page();
+  await h.open(page, `?page=run&run=${first}`);
+  await drawn(page);
+  const rows = page.getByTestId('faults').locator('tbody tr');
+  const seconds = async (row) => Number((await row.locator('td').nth(6).innerText()).replaceAll(',', ''));
+  assert.ok((await rows.count()) >= 2);
+  assert.ok((await seconds(rows.nth(0))) >= (await seconds(rows.nth(1))));
+  assert.match(await rows.first().innerText(), /host \d+ of train[^]*pretrain/);
+  const time = rows.first().getByRole('button');
+  await time.click();
+  assert.equal(await page.getByTestId('now').innerText(), await time.innerText());
+  await page.getByTestId('reason').waitFor();
+  assertQuiet(page);
+  await page.context().close();
+});
+
+test('an empty Run page offers runs, and one click starts one', async () => {
+  const own = await Harness.start();
+  try {
+    const page = await own.page();
+    await own.open(page, '?page=run');
+    await page.getByRole('button', { name: 'Simulate one week' }).click();
+    await drawn(page);
+    await page.getByTestId('faults').or(page.getByText('No host failed in this run.')).waitFor();
+    assertQuiet(page);
+    await page.context().close();
+  } finally {
+    await own.stop();
+  }
 });
 
 test('it plays by itself and stops', async () => {
@@ -124,7 +156,7 @@ test('it plays by itself and stops', async () => {
   await page.context().close();
 });
 
-test('a run is started from the page, stands beside another and is taken home', async () => {
+test('a run is started from the page, compared with another, and downloaded', async () => {
   const page = await h.page();
   await h.open(page, `?page=run&run=${first}`);
   await drawn(page);
@@ -133,11 +165,11 @@ test('a run is started from the page, stands beside another and is taken home', 
   await page.getByRole('button', { name: 'Run this design' }).click();
   await page.waitForFunction((id) => new URLSearchParams(location.search).get('run') !== id, first);
   const second = new URL(page.url()).searchParams.get('run');
-  await page.getByLabel('Beside it').selectOption(first);
+  await page.getByLabel('Compare with run').selectOption(first);
   await page.waitForFunction(() => document.querySelectorAll('canvas[role=slider]').length === 2);
   assert.ok(
     (await page.getByTestId('run-figures').locator('tbody tr').count()) > 3,
-    'another seed moves figures',
+    'another seed changes figures',
   );
   assert.equal(await page.getByTestId('gpu-seconds').count(), 2);
   const run = JSON.parse(await saved(page, `runs/${second}`));
@@ -155,14 +187,14 @@ test('a run is started from the page, stands beside another and is taken home', 
   await page.context().close();
 });
 
-test('a long run is cancelled and what was done is shown; a span that is none is refused', async () => {
+test('a long run can be cancelled; an invalid time is refused', async () => {
   const page = await h.page();
   await h.open(page, `?page=run&run=${first}`);
   await drawn(page);
-  await page.getByRole('textbox', { name: 'simulate' }).fill('soon');
+  await page.getByRole('textbox', { name: 'Time' }).fill('soon');
   await page.getByRole('button', { name: 'Run this design' }).click();
-  await page.getByRole('alert').getByText('not a length of time').waitFor();
-  await page.getByRole('textbox', { name: 'simulate' }).fill('10 y');
+  await page.getByRole('alert').getByText('soon').waitFor();
+  await page.getByRole('textbox', { name: 'Time' }).fill('10 y');
   await page.getByRole('spinbutton', { name: 'replications' }).fill('256');
   await page.getByRole('button', { name: 'Run this design' }).click();
   await page.getByRole('button', { name: 'Cancel' }).click();
@@ -170,7 +202,7 @@ test('a long run is cancelled and what was done is shown; a span that is none is
   await page.context().close();
 });
 
-test('axe finds nothing serious in a run that is looked at, light and dark', async () => {
+test('axe finds nothing serious on the page of a run, light and dark', async () => {
   for (const dark of [false, true]) {
     const page = await h.page({ dark });
     await h.open(page, `?page=run&run=${first}`);

@@ -1,17 +1,17 @@
-// Runs what needs no browser (linters, types, unit tests) at once, since each keeps about one core
-// busy, and prints what each of them said when it ends.
+// Runs the checks that need no browser (linters, types, unit tests) in parallel, since each keeps
+// about one core busy, and prints the output of each when it ends.
 import { spawn } from 'node:child_process';
 
 function run(script) {
   return new Promise((done) => {
     const started = Date.now();
     const child = spawn('npm', ['run', '--silent', script], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-    child.on('error', (error) => (said += error.message));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    child.on('error', (error) => (output += error.message));
     child.on('close', (code) => {
       const seconds = ((Date.now() - started) / 1000).toFixed(0);
-      console.log(`${said.trimEnd()}\n${script}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`);
+      console.log(`${output.trimEnd()}\n${script}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`);
       done(code === 0);
     });
   });

@@ -1,4 +1,4 @@
-// Every template: from a broken edit to a green verdict by the offered fixes, and every page of it.
+// Every template: after a broken edit the offered fixes lead to a design that passes; every page opens.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ let h;
 before(async () => (h = await Harness.start()));
 after(() => h?.stop());
 
-// "template: path = value" a line; an empty value takes the key away.
+// Reads broken.txt: "template: path = value" per line; an empty value removes the key.
 function brokenEdits() {
   const lines = readFileSync(path.join(here, 'broken.txt'), 'utf8').split('\n');
   return lines
@@ -34,7 +34,7 @@ const kPages = [
   'accuracy',
 ];
 
-// A page is there when it shows its own content, or says in words why this design has none.
+// Waits until a page shows its content or says why this design has none. Returns that message.
 async function pageShows(page, id) {
   const content = {
     fabric: 'canvas, [role=alert]',
@@ -77,7 +77,7 @@ test('every template is named in broken.txt', async () => {
 });
 
 for (const { template, path: where, value } of brokenEdits()) {
-  test(`${template}: ${where} = ${value || '(removed)'} is mended by the fixes; every page shows`, async () => {
+  test(`${template}: ${where} = ${value || '(removed)'} is corrected by the fixes; every page opens`, async () => {
     const { text } = await h.ask(`templates/${template}`);
     const broken = await h.ask('edit', { design: text, path: where, value });
     const page = await h.page({ design: broken.text });
@@ -94,10 +94,10 @@ for (const { template, path: where, value } of brokenEdits()) {
         dispatchEvent(new PopStateEvent('popstate'));
       }, id);
       const words = await pageShows(page, id);
-      assert.ok(words === '' || words.length > 15, `${id} says why: ${words}`);
+      assert.ok(words === '' || words.length > 15, `${id} gives a reason: ${words}`);
     }
-    // A design without a network, a hall or a training run is refused in words, not with an error
-    // of ours; the browser logs the 422 itself.
+    // If a design has no network, hall or training run, the server answers 422 with a reason, which
+    // the browser logs.
     page.complaints = page.complaints.filter((c) => !/status of 422/.test(c));
     assertQuiet(page);
     await page.context().close();

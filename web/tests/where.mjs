@@ -1,4 +1,4 @@
-// What the browser tests run against.
+// Paths of the binary, the browser and the files that the browser tests use.
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 

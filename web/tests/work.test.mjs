@@ -1,4 +1,4 @@
-// The other pages at work: calculate, lose a link, search and cancel, compare, export.
+// The other pages: calculate, fail a link, search and cancel, serve, compare, export.
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -28,11 +28,70 @@ test('a calculator answers, follows its slider and copies itself as a command', 
   await page.waitForFunction((b) => document.querySelector('[data-testid=answer]').innerText !== b, before);
   await page.waitForSelector('.uplot canvas');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await page.getByRole('button', { name: 'Copy as command' }).click();
+  await page.getByRole('button', { name: 'Copy as a command' }).click();
   const command = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(command, /^orrery calc checkpoint/);
   await page.reload();
   await page.waitForFunction((b) => document.querySelector('[data-testid=answer]')?.innerText !== b, before);
+  assertQuiet(page);
+  await page.context().close();
+});
+
+test('another calculator never shows the answer of the one before', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=calculators&calc=checkpoint');
+  await page.getByTestId('answer').waitFor();
+  let answer;
+  const held = new Promise((resolve) => (answer = resolve));
+  await page.route('**/api/v1/calc/memory', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: /Training memory/ }).click();
+  await page.getByLabel('Parameters').getByText('recompute').waitFor();
+  assert.equal(await page.getByTestId('answer').count(), 0);
+  answer();
+  await page.getByTestId('answer').waitFor();
+  assertQuiet(page);
+  await page.context().close();
+});
+
+test('a calculator takes values from the design and offers ids from the catalog', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=calculators&calc=memory');
+  const model = page.getByRole('combobox', { name: /^model/ });
+  await model.waitFor();
+  assert.ok((await model.locator('option').count()) > 20);
+  await page.getByRole('button', { name: 'Take values from the design' }).click();
+  await page.waitForFunction(() => new URLSearchParams(location.search).get('gpus') === '960');
+  assert.equal(await model.inputValue(), 'llama-3-70b');
+  await page.getByTestId('answer').waitFor();
+  assertQuiet(page);
+  await page.context().close();
+});
+
+test('a way to serve is applied with all its fields', async () => {
+  const { text } = await h.ask('templates/inference-pod');
+  const page = await h.page({ design: text });
+  await h.open(page, '?page=serving');
+  const choices = page.getByTestId('serving-choices');
+  await choices
+    .locator('tr', { hasNotText: 'in use' })
+    .getByRole('button', { name: 'Use' })
+    .first()
+    .waitFor();
+  const row = choices
+    .locator('tbody tr')
+    .filter({ has: page.getByRole('button', { name: 'Use' }) })
+    .first();
+  const [engine, format, tp] = (await row.locator('td').allInnerTexts()).slice(0, 3);
+  await row.getByRole('button', { name: 'Use' }).click();
+  const current = choices.locator('tr.current');
+  await current.filter({ hasText: engine }).waitFor();
+  await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'));
+  const cells = (await current.locator('td').allInnerTexts()).slice(0, 3);
+  assert.match(cells[0], new RegExp(`^${engine}`));
+  assert.deepEqual(cells.slice(1), [format, tp]);
   assertQuiet(page);
   await page.context().close();
 });
@@ -50,7 +109,7 @@ test('every calculator answers and draws', async () => {
   await page.context().close();
 });
 
-test('a lost cable slows the collective, a lost leaf cuts it off; all comes back', async () => {
+test('a failed cable slows the collective, a failed leaf stops it; both are restored', async () => {
   const page = await h.page();
   await h.open(page, '?page=fabric&collective=send_recv');
   await page.waitForFunction(() => window.fabricPosition?.('leaf-0'));
@@ -64,15 +123,24 @@ test('a lost cable slows the collective, a lost leaf cuts it off; all comes back
   await page.mouse.click(place.x, place.y);
   await page.getByTestId('losses').waitFor();
   await page.locator('.after').waitFor();
-  assert.match(await page.getByTestId('collective').innerText(), /with the losses\s+[\d.]+ \w+\s+\+[\d.]+ %/);
+  assert.match(await page.getByTestId('collective').innerText(), /with failures\s+[\d.]+ \w+\s+\+[\d.]+ %/);
   const leaf = await page.evaluate(() => window.fabricPosition('leaf-0'));
   await page.mouse.click(leaf.x, leaf.y);
   await page.getByTestId('losses').getByText('leaf-0', { exact: true }).waitFor();
-  await page.locator('.after', { hasText: 'cut off' }).waitFor();
+  await page.locator('.after', { hasText: 'cannot finish' }).waitFor();
   assert.match(page.url(), /failed=/);
   await page.keyboard.press('r');
   await page.getByTestId('losses').waitFor({ state: 'detached' });
   assert.ok((await page.getByTestId('bill').locator('tr').count()) > 2);
+  assertQuiet(page);
+  await page.context().close();
+});
+
+test('the pipeline is drawn with the schedule of the layout', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=training');
+  await page.getByTestId('schedule').waitFor();
+  assert.match(await page.getByTestId('schedule').innerText(), /interleaved 1F1B, 8 chunks per stage/);
   assertQuiet(page);
   await page.context().close();
 });
@@ -85,7 +153,7 @@ test('a search runs, shows its results and survives a reload; another is cancell
   assert.ok((await page.getByTestId('search-results').locator('tbody tr').count()) >= 3);
   await page.reload();
   await page.getByTestId('search-results').waitFor();
-  // A search is over in a blink: what the page hears of this one waits until it was cancelled.
+  // A search is very short, so its answers are held back until it is cancelled.
   let cancelled = false;
   const hold = async (route) => {
     if (route.request().method() === 'DELETE') cancelled = true;
@@ -102,7 +170,7 @@ test('a search runs, shows its results and survives a reload; another is cancell
   await page.context().close();
 });
 
-test('a search goes on by polling where events do not come', async () => {
+test('a search is followed by polling if events do not arrive', async () => {
   const page = await h.page();
   await page.route('**/events', (route) => route.abort());
   await h.open(page, '?page=training');
@@ -114,35 +182,35 @@ test('a search goes on by polling where events do not come', async () => {
 test('the trace of a step is saved for Perfetto', async () => {
   const page = await h.page();
   await h.open(page, '?page=training');
-  const file = await saved(page, () => page.getByRole('button', { name: /Trace/ }).click());
+  const file = await saved(page, () => page.getByRole('button', { name: 'Save the trace' }).click());
   const trace = JSON.parse(readFileSync(file, 'utf8'));
   assert.ok(trace.traceEvents.length > 10);
   await page.context().close();
 });
 
-test('a service shows its curves, where they break, its iterations and other ways to serve it', async () => {
+test('a service shows its curves, the rate they miss an objective at, iterations and choices', async () => {
   const page = await h.page();
   await h.open(page, '?page=serving');
   const choices = page.getByTestId('serving-choices');
   await choices.waitFor({ timeout: 60_000 });
   assert.equal(await choices.getByText('in use').count(), 1);
-  assert.equal(await page.locator('svg[aria-label^="First token"] polyline').count(), 2);
+  assert.equal(await page.locator('svg[aria-label^="Time to first token"] polyline').count(), 2);
   const points = await page
-    .locator('svg[aria-label^="First token"] polyline')
+    .locator('svg[aria-label^="Time to first token"] polyline')
     .first()
     .evaluate((line) => [...line.points].map((p) => p.y));
   assert.ok(points.length >= 6 && points.at(-1) < points[0], 'the line rises with the rate');
-  assert.match(await page.getByTestId('breaks-at').innerText(), /requests a second|every load/);
-  const drawing = page.locator('svg[aria-label^="Tokens, cache"]');
+  assert.match(await page.getByTestId('breaks-at').innerText(), /requests per second|every load/);
+  const drawing = page.locator('svg[aria-label^="Tokens, KV cache"]');
   await drawing.scrollIntoViewIfNeeded();
   const box = await drawing.boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + 60);
-  await page.getByText(/tokens of prompts, [^]* waiting, cache/).waitFor();
+  await page.getByText(/prompt tokens, [^]* requests waiting, KV cache/).waitFor();
   assertQuiet(page);
   await page.context().close();
 });
 
-test('storage shows its tiers, the two clocks of a save, and where checkpoints are', async () => {
+test('storage shows its tiers, the times of a checkpoint, and where checkpoints are', async () => {
   const page = await h.page();
   await h.open(page, '?page=storage');
   const tiers = page.getByTestId('tiers');
@@ -152,11 +220,11 @@ test('storage shows its tiers, the two clocks of a save, and where checkpoints a
   assert.match(await hot.innerText(), /GB\/s|TB\/s/);
   const safe = await page.locator('rect[data-clock=exposed]').boundingBox();
   const stall = await page.locator('rect[data-clock=stall]').boundingBox();
-  assert.ok(safe.width >= stall.width, 'a save is safe no sooner than training goes on');
+  assert.ok(safe.width >= stall.width, 'a checkpoint is not safe before training continues');
   assert.ok((await page.locator('rect[data-stay=hot]').count()) >= 3);
   const moves = page.getByTestId('moves');
   assert.match(await moves.innerText(), /removed from hot/);
-  await page.getByRole('button', { name: /All \d+ moves/ }).click();
+  await page.getByRole('button', { name: /Show all \d+ moves/ }).click();
   assert.match(await moves.innerText(), /written to/);
   await hot.locator('[data-why$=nines]').click();
   await page.getByText(/over \d+ servers/).waitFor();
@@ -164,7 +232,7 @@ test('storage shows its tiers, the two clocks of a save, and where checkpoints a
   await page.context().close();
 });
 
-test('a store is shown as it stands, and as it changes', async () => {
+test('the state of a store is shown and follows changes', async () => {
   const store = await Store.start();
   const own = await Harness.start(undefined, ['--store', store.address]);
   try {
@@ -173,16 +241,16 @@ test('a store is shown as it stands, and as it changes', async () => {
     const drives = page.getByTestId('store-drives');
     await drives.waitFor();
     assert.equal(await drives.locator('tr[data-tier]').count(), 4);
-    assert.match(await drives.locator('tr[data-tier=warm]').innerText(), /2 copies[^]*1 drive may be lost/);
-    assert.match(await drives.locator('tr[data-drive=warm-0]').innerText(), /there[^]*%/);
-    await page.getByText('No bucket yet.').waitFor();
+    assert.match(await drives.locator('tr[data-tier=warm]').innerText(), /2 copies[^]*can lose 1 drive/);
+    assert.match(await drives.locator('tr[data-drive=warm-0]').innerText(), /present[^]*%/);
+    await page.getByText('The store has no buckets yet.').waitFor();
     await store.put('a-bucket', 'a key', 'some bytes');
     await page.locator('[data-bucket=a-bucket]').getByText('1', { exact: true }).waitFor();
     assert.match(await page.locator('[data-bucket=a-bucket]').innerText(), /10 B/);
     assertQuiet(page);
     assert.deepEqual(await seriousViolations(page), []);
     await store.stop();
-    await page.getByText(/no store says how it stands/).waitFor();
+    await page.getByRole('heading', { name: 'The store does not answer' }).waitFor();
     await page.context().close();
   } finally {
     await store.stop();
@@ -205,7 +273,7 @@ test('designs are compared, and the comparison is saved in every form', async ()
   assert.equal(await page.locator('[data-difference]').count(), 2);
   assert.ok((await page.getByTestId('cost-tree').locator('tr').count()) > 5);
   await page.getByRole('button', { name: 'cloud-rental', exact: true }).click();
-  await page.getByTestId('cost-tree').locator('sup').first().waitFor(); // assumptions are starred
+  await page.getByTestId('cost-tree').locator('sup').first().waitFor(); // stars mark assumed numbers
   const expected = {
     'comparison.md': /\| cost \|/,
     'comparison.csv': /^layer,section,figure/,

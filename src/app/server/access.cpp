@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/server/problem.h"
+#include "app/server/token_page.h"
 #include "core/base/text.h"
 
 namespace orrery::server {
@@ -66,6 +67,12 @@ bool knows_secret(const Request& request, const AccessRules& rules) {
   return same_secret(cookie_value(request.header("cookie"), cookie_name(rules.port)), rules.token);
 }
 
+// Returns true if a browser asks for the console's page; scripts ask for other types.
+bool opens_page(const Request& request) {
+  return request.method == "GET" && path_of(request) == "/" &&
+         request.header("accept").find("text/html") != std::string_view::npos;
+}
+
 Response welcome(const AccessRules& rules) {
   const std::string cookie =
       cookie_name(rules.port) + '=' + rules.token + "; Path=/; HttpOnly; SameSite=Strict";
@@ -93,6 +100,7 @@ std::optional<Response> check_access(const Request& request, const AccessRules& 
     return welcome(rules);
   }
   if (knows_secret(request, rules)) return std::nullopt;
+  if (opens_page(request)) return token_page();
   return problem(401, "open the address that `orrery serve` printed: it carries the token");
 }
 

@@ -168,6 +168,18 @@ TEST(Access, the_token_is_traded_at_the_first_page_only) {
   EXPECT_EQ(answered(asked_with({}, "/?token=0123456789abcdef", "POST")), 401);
 }
 
+TEST(Access, a_browser_without_the_token_gets_a_page_that_asks_for_it) {
+  const auto page = check_access(asked_with({{"Accept", "text/html,*/*"}}, "/?page=run"), kGuarded);
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->status, 401);
+  EXPECT_EQ(page->content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(page->body, testing::HasSubstr("orrery serve"));
+  EXPECT_THAT(page->body, testing::Not(testing::HasSubstr(kGuarded.token)));
+  const auto scripts = check_access(asked_with({{"Accept", "*/*"}}), kGuarded);
+  ASSERT_TRUE(scripts);
+  EXPECT_EQ(scripts->content_type, "application/problem+json");
+}
+
 // Text that follows a cookie in its header is not part of it.
 TEST(Access, a_secret_ends_with_its_cookie) {
   const auto status = [](const std::string& cookie) {

@@ -22,6 +22,7 @@ struct TraceBlock {
   bool backward = false;
   double start_s = 0;
   double seconds = 0;
+  int chunk = 0;  // of the layers that a stage holds in an interleaved schedule
 };
 
 // Returns the blocks in the order in which each stage runs them.

@@ -6,6 +6,7 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/units.h"
+#include "layers/training/interleaved.h"
 #include "layers/training/stage_memory.h"
 #include "layers/training/trace.h"
 #include "model/jobs/train_run.h"
@@ -117,7 +118,9 @@ std::string timeline_note(const jobs::TrainingPrediction& p, int drawn) {
     note = fmt::format("{} of {} microbatches are drawn; the others repeat those in the middle.",
                        drawn, p.step.microbatches);
   }
-  if (p.layout.pp > 1 && (p.layout.vp > 1 || p.layout.schedule != catalog::Schedule::one_f_one_b)) {
+  const catalog::Schedule schedule = p.layout.schedule;
+  if (p.layout.pp > 1 && (schedule == catalog::Schedule::zero_bubble ||
+                          schedule == catalog::Schedule::dualpipe)) {
     note += (note.empty() ? "" : " ");
     note +=
         "Drawn as 1F1B with the same stage times; the bubbles of the real schedule are smaller.";
@@ -125,18 +128,30 @@ std::string timeline_note(const jobs::TrainingPrediction& p, int drawn) {
   return note;
 }
 
+// Chunks of layers per stage if the schedule is interleaved, else 1.
+int chunks_of(const jobs::TrainingPrediction& p) {
+  const bool interleaved = p.layout.schedule == catalog::Schedule::one_f_one_b ||
+                           p.layout.schedule == catalog::Schedule::interleaved;
+  return interleaved && p.step.stages.count > 1 ? std::max(1, p.layout.vp) : 1;
+}
+
 void write_timeline(JsonWriter& w, const jobs::TrainingPrediction& p) {
   const int stages = std::max(1, p.step.stages.count);
-  const int most = std::clamp(kMostTimelineBlocks / (2 * stages), 1, training::kTracedMicrobatches);
+  const int chunks = chunks_of(p);
+  const int most =
+      std::clamp(kMostTimelineBlocks / (2 * stages * chunks), 1, training::kTracedMicrobatches);
   const int drawn = std::min(p.step.microbatches, most);
-  const auto blocks = schedule_blocks(p.step.stages, drawn);
+  const auto blocks = chunks > 1 ? interleaved_blocks(p.step.stages, drawn, chunks)
+                                 : schedule_blocks(p.step.stages, drawn);
   double end = 0;
   for (const training::TraceBlock& b : blocks) end = std::max(end, b.start_s + b.seconds);
   w.key("timeline").begin_object().field("stages", stages);
+  if (chunks > 1) w.field("chunks", chunks);
   w.field("microbatches", p.step.microbatches).field("microbatches_drawn", drawn);
   w.field("end_s", end).field("note", timeline_note(p, drawn)).key("blocks").begin_array();
   for (const training::TraceBlock& b : blocks) {
     w.begin_object().field("stage", b.stage).field("microbatch", b.microbatch);
+    if (chunks > 1) w.field("chunk", b.chunk);
     w.field("kind", b.backward ? "backward" : "forward").field("start_s", b.start_s);
     w.field("time_s", b.seconds).end_object();
   }

@@ -1,10 +1,10 @@
 // A training run of a design for drawing: its layout, the parts of a step, the memory of each
 // pipeline stage, and when each stage works on which microbatch.
 //
-// The timeline is that of training/trace.h: interleaved and zero-bubble schedules are drawn as 1F1B
-// with the same stage times. A network that is not a transformer has one stage, the parts of its
-// step, and its memory as a whole. A layout that does not fit is drawn too, so that its memory
-// shows why.
+// The timeline places the blocks of 1F1B (training/trace.h) or of the interleaved schedule
+// (training/interleaved.h); other schedules are drawn as 1F1B with the same stage times. A network
+// that is not a transformer has one stage, the parts of its step, and its memory as a whole. A
+// layout that does not fit is drawn too, so that its memory shows why.
 #pragma once
 
 #include <string>

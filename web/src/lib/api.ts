@@ -1,12 +1,12 @@
-// Requests to /api/v1. A refusal of the server comes as an ApiProblem with its diagnostics; a
-// request that a newer one made stale is aborted and throws `AbortError`.
+// Requests to /api/v1. If the server refuses a request, the functions throw an ApiProblem with its
+// diagnostics; a request that a newer one replaced is aborted and throws `AbortError`.
 //
-// The contract says which address takes what and answers with what: a path that it does not have, a
-// body of another shape, an answer read wrongly do not compile.
+// The types come from docs/api/openapi.yaml: an unknown path, a body of the wrong shape, or a
+// misread answer does not compile.
 import type { Diagnostic, Problem, paths } from './types';
 
 type Method = 'get' | 'post';
-// "/api/v1/catalog/{table}" as it is asked for: `catalog/${string}`.
+// Turns "/api/v1/catalog/{table}" into the type of a request's path: `catalog/${string}`.
 type Filled<P> = P extends `${infer Before}{${string}}${infer After}`
   ? `${Before}${string}${Filled<After>}`
   : P;
@@ -46,7 +46,7 @@ export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-// What to tell a person about an error of any kind.
+// Returns the text to show for any kind of error.
 export function describe(error: unknown): string {
   if (error instanceof ApiProblem) {
     const first = error.diagnostics[0];
@@ -74,7 +74,7 @@ export async function get<P extends GetPath>(path: P, signal?: AbortSignal): Pro
   return (await getRaw(path, signal)).json();
 }
 
-// For answers that are files.
+// Returns the response itself, for answers that are files.
 export function getRaw(path: GetPath, signal?: AbortSignal): Promise<Response> {
   return send(path, { signal });
 }
@@ -87,7 +87,7 @@ export async function post<P extends PostPath>(
   return (await postRaw(path, body, signal)).json();
 }
 
-// For answers that are files.
+// Returns the response itself, for answers that are files.
 export function postRaw<P extends PostPath>(path: P, body: Sent<P>, signal?: AbortSignal): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
   return send(path, { method: 'POST', headers, body: JSON.stringify(body), signal });

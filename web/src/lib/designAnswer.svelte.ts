@@ -1,13 +1,13 @@
-// The answer of one address of the API to the design under review. It is asked again whenever the
-// design or the rest of the question changes.
+// The answer of one API route about the current design. The request is sent again whenever the
+// design or the rest of the request changes.
 import { post, type Answered, type PostPath, type Sent } from './api';
 import { load, type Loaded } from './load.svelte';
 import { session } from './session.svelte';
 
-// The addresses whose question has a design in it.
+// The routes whose request contains a design.
 type DesignPath = { [P in PostPath]: Sent<P> extends { design: string } ? P : never }[PostPath];
 
-// For the top of a page. `rest` gives what the question has beside the design.
+// Call it while a component is set up. `rest` returns the other fields of the request.
 export function designAnswer<P extends DesignPath>(
   path: P,
   rest: () => Omit<Sent<P>, 'design'>,

@@ -12,7 +12,7 @@ describe('digits', () => {
 });
 
 describe('quantity', () => {
-  // The same values and texts as the verdict of the sample design.
+  // Values and texts from the verdict of the sample design.
   it.each([
     [989.4e12, 'flops_per_s', '989 TFLOP/s'],
     [71683772723.2, 'bytes', '71.7 GB'],
@@ -34,13 +34,13 @@ describe('quantity', () => {
     expect(quantity(value, unit)).toBe(text);
   });
 
-  it('moves to the next prefix when rounding does', () => {
+  it('moves to the next prefix when rounding reaches it', () => {
     expect(quantity(999.9e9, 'bytes')).toBe('1 TB');
   });
 });
 
 describe('difference', () => {
-  it('has a sign, and points for ratios', () => {
+  it('has a sign, and percentage points for ratios', () => {
     expect(difference(1.2e6, 'usd_per_year')).toBe('+1.2 MUSD/y');
     expect(difference(-0.034, 'ratio')).toBe('−3.4 pp');
     expect(difference(0, 'usd')).toBe('±0 USD');
@@ -49,7 +49,7 @@ describe('difference', () => {
 
 describe('price_text', () => {
   const line = { section: '', item: '', part: '', count: 32, unit_power_w: 0, reference: '' };
-  it('is a range of all items together, one price, or says that none is public', () => {
+  it('is the range for all items, a single price, or "not public"', () => {
     const priced = { ...line, unit_price_low_usd: 25e3, unit_price_high_usd: 45e3 };
     expect(priceText(priced)).toBe('800\u00a0kUSD –\u2060\u00a01.44\u00a0MUSD');
     expect(priceText({ ...priced, unit_price_high_usd: 25e3 })).toBe('800\u00a0kUSD');

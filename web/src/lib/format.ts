@@ -1,5 +1,5 @@
-// Numbers as people read them, for axes and for values that come bare. A Figure brings its own
-// text (`shown`); this writes the same words: three significant digits, decimal prefixes.
+// Formats numbers for axes and for values that come without a text. A Figure brings its own text
+// (`shown`); these functions follow the same rules: three significant digits, decimal prefixes.
 import type { BillLine, CatalogValue } from './types';
 
 const kPrefixes: [number, string][] = [
@@ -23,7 +23,7 @@ const kDurations: [number, string, number][] = [
   [1e-9, 'ns', 0],
 ];
 
-// What a base unit is called, and whether prefixes go before it.
+// Names of the base units that take decimal prefixes.
 const kUnits: Record<string, string> = {
   bytes: 'B',
   bytes_per_s: 'B/s',
@@ -36,7 +36,7 @@ const kUnits: Record<string, string> = {
   j_per_token: 'J/token',
 };
 
-// 1234.5 -> "1,230", 0.04567 -> "0.0457": significant digits, no exponent, no trailing zeros.
+// Returns 1234.5 as "1,230" and 0.04567 as "0.0457": no exponent, no trailing zeros.
 export function digits(value: number, significant = 3): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -63,7 +63,7 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-// A value in the base unit that `unit` names, as docs/api/openapi.yaml lists them.
+// Formats a value that is in the base unit `unit`, one of those listed in docs/api/openapi.yaml.
 export function quantity(value: number, unit: string, significant = 3): string {
   switch (unit) {
     case 's':
@@ -91,7 +91,7 @@ export function quantity(value: number, unit: string, significant = 3): string {
   return name ? withPrefix(value, name, significant) : `${digits(value, significant)} ${unit}`.trim();
 }
 
-// "+1.2 MUSD/y", "−3.4 %"; a ratio's difference is in percentage points.
+// Returns "+1.2 MUSD/y", or "−3.4 pp" (percentage points) for a ratio.
 export function difference(value: number, unit: string): string {
   const sign = value > 0 ? '+' : value < 0 ? '−' : '±';
   if (unit === 'ratio') return `${sign}${digits(Math.abs(value) * 100)} pp`;
@@ -102,25 +102,25 @@ export function percent(ratio: number, significant = 3): string {
   return quantity(ratio, 'ratio', significant);
 }
 
-// "price_low_usd" -> "price low usd"
+// Returns "price low usd" for "price_low_usd" and "power price" for "power-price".
 export function words(name: string): string {
-  return name.replaceAll('_', ' ');
+  return name.replaceAll(/[_-]/g, ' ');
 }
 
-// A value of the catalog as it was published: all its digits, thousands told apart from 10,000 on.
+// Formats a value of the catalog as it was published: all digits, thousands separated from 10,000.
 export function catalogText(value: CatalogValue): string {
   if (value === null) return '';
   if (typeof value !== 'number') return String(value);
   return value.toLocaleString('en-US', { maximumFractionDigits: 6, useGrouping: value >= 10_000 });
 }
 
-// "800 kUSD – 1.44 MUSD", which breaks before the dash only: the word joiner holds it to its right.
+// Returns "800 kUSD – 1.44 MUSD". A line may break before the dash only: a word joiner follows it.
 export function usdRange(low: number, high: number): string {
   const text = (value: number) => quantity(value, 'usd').replace(' ', '\u00a0');
   return low === high ? text(low) : `${text(low)} –\u2060\u00a0${text(high)}`;
 }
 
-// What the items of a bill's line cost together.
+// Formats the price of all items of a line of the bill.
 export function priceText({
   count: items,
   unit_price_low_usd: unitPriceLowUsd,

@@ -1,4 +1,4 @@
-// Jobs of the server: started, followed by server-sent events, by polling where those fail.
+// Starts jobs on the server and follows them by server-sent events, or by polling if events fail.
 import { describe, get, remove } from './api';
 import type { Job } from './types';
 
@@ -36,7 +36,7 @@ export class JobFollower {
     });
   }
 
-  // The best so far stays: the server answers with the job as it is.
+  // Cancels the job. The server keeps the best result so far and returns it with the job.
   async cancel() {
     if (!this.job) return;
     try {
@@ -62,7 +62,7 @@ export class JobFollower {
     events.addEventListener('done', (event) => {
       take(event as MessageEvent);
       this.stop();
-      void this.look(id); // the event may leave the result out; the job itself does not
+      void this.look(id); // the event may omit the result; the job itself contains it
     });
     events.onerror = () => {
       this.stop();

@@ -1,9 +1,9 @@
-// What the server knows and no design changes: asked once, kept for the life of the page.
+// Answers that do not depend on the design: requested once and kept while the page is open.
 import { get, type GetPath, type Got } from './api';
 
 const kept = new Map<string, Promise<unknown>>();
 
-// A request that failed is asked again the next time.
+// Sends the request once. A request that failed is sent again at the next call.
 function once<P extends GetPath>(path: P): Promise<Got<P>> {
   const known = kept.get(path) as Promise<Got<P>> | undefined;
   if (known) return known;

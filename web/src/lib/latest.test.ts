@@ -35,7 +35,7 @@ describe('Latest', () => {
     expect(done).toEqual(['ab']);
   });
 
-  it('aborts the stale request and drops its answer', async () => {
+  it('aborts the older request and drops its answer', async () => {
     const { done, signals, latest } = recorder();
     latest.put('a');
     await vi.advanceTimersByTimeAsync(20);
@@ -45,7 +45,7 @@ describe('Latest', () => {
     expect(done).toEqual(['b']);
   });
 
-  it('hands on a failure of the newest only', async () => {
+  it('reports a failure of the newest request only', async () => {
     const { failed, done, latest } = recorder();
     latest.put('bad', 0);
     latest.put('good', 0);

@@ -1,5 +1,5 @@
-// The newest question wins: waits a moment for the typing to pause, aborts the request that a newer
-// one made stale, and hands on only the newest answer.
+// Sends the newest request only: waits for a pause in the typing, aborts the request that a newer
+// one replaces, and passes on only the newest answer.
 
 export class Latest<In, Out> {
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,5 +1,5 @@
-// An answer that follows its question: `ask` runs again whenever what it reads changes, the stale
-// request is aborted, and the last good answer stays until the next one comes.
+// An answer that stays up to date: `ask` runs again whenever a value it reads changes. The older
+// request is aborted, and the last good answer stays until the next one arrives.
 import { ApiProblem, describe } from './api';
 import { Latest } from './latest';
 import type { Diagnostic } from './types';
@@ -11,8 +11,14 @@ export class Loaded<T> {
   pending = $state(true);
 }
 
-// For the top of a component. `ask` reads its inputs and returns null where there is nothing to ask.
-export function load<T>(ask: () => ((signal: AbortSignal) => Promise<T>) | null, pauseMs = 15): Loaded<T> {
+// Call it while a component is set up. `ask` returns the request, or null if there is none. If
+// `subject` is given and its text changes, the last answer is dropped at once: it was about
+// something else.
+export function load<T>(
+  ask: () => ((signal: AbortSignal) => Promise<T>) | null,
+  pauseMs = 15,
+  subject: () => string = () => '',
+): Loaded<T> {
   const loaded = new Loaded<T>();
   const latest = new Latest<(signal: AbortSignal) => Promise<T>, T>(
     (request, signal) => request(signal),
@@ -29,6 +35,15 @@ export function load<T>(ask: () => ((signal: AbortSignal) => Promise<T>) | null,
     },
     pauseMs,
   );
+  let answered = '';
+  $effect.pre(() => {
+    const about = subject();
+    if (about === answered) return;
+    answered = about;
+    loaded.value = null;
+    loaded.failure = '';
+    loaded.diagnostics = [];
+  });
   $effect(() => {
     const request = ask();
     if (!request) return;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseMarkdown, spansOf } from './markdown';
 
 describe('parse_markdown', () => {
-  it('tells headings, paragraphs and tables apart', () => {
+  it('separates headings, paragraphs and tables', () => {
     const text =
       '# Title\n\nOne line\nand another.\n\nNew paragraph.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |  |\n';
     expect(parseMarkdown(text)).toEqual([
@@ -20,13 +20,13 @@ describe('parse_markdown', () => {
     ]);
   });
 
-  it('gives nothing for nothing', () => {
+  it('returns no blocks for an empty text', () => {
     expect(parseMarkdown('')).toEqual([]);
   });
 });
 
 describe('spans_of', () => {
-  it('tells code from text', () => {
+  it('separates code from text', () => {
     expect(spansOf('see `orrery plan`.')).toEqual([
       { code: false, text: 'see ' },
       { code: true, text: 'orrery plan' },

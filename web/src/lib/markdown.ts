@@ -1,4 +1,4 @@
-// The little Markdown that a score's preface is written in: headings, paragraphs and tables.
+// Reads the Markdown of a score's preface: headings, paragraphs and tables.
 
 export type Block =
   | { kind: 'heading'; text: string }
@@ -13,7 +13,7 @@ function cells(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-// One line of a table, its rule ("---") left out.
+// Adds one line of a table; the line of dashes is skipped.
 function addRow(blocks: Block[], line: string) {
   if (/^\|[\s:|-]+\|?$/.test(line)) return;
   const last = blocks.at(-1);
@@ -21,7 +21,7 @@ function addRow(blocks: Block[], line: string) {
   else blocks.push({ kind: 'table', head: cells(line), rows: [] });
 }
 
-// "see `orrery plan`": the text between backticks is code.
+// Splits "see `orrery plan`" into spans; the text between backticks is code.
 export function spansOf(text: string): { code: boolean; text: string }[] {
   return text
     .split('`')
@@ -31,7 +31,7 @@ export function spansOf(text: string): { code: boolean; text: string }[] {
 
 export function parseMarkdown(text: string): Block[] {
   const blocks: Block[] = [];
-  let open = false; // whether the last paragraph still takes lines
+  let open = false; // true while further lines belong to the last paragraph
   for (const line of text.split('\n').map((l) => l.trim())) {
     const last = blocks.at(-1);
     if (line.startsWith('|')) addRow(blocks, line);

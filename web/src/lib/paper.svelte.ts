@@ -1,10 +1,10 @@
-// Printing. What is drawn to a measured width, or on a canvas with the colours in it, must be drawn
-// anew for the sheet: observers of size do not run for paper, and paper is light.
+// Printing. A drawing with a measured width, or on a canvas with fixed colours, is drawn again for
+// the sheet, because size observers do not run when a page is printed, and paper is light.
 import { flushSync } from 'svelte';
 import { theme } from './theme.svelte';
 
-const kWidth = 640; // pixels of a drawing across an upright A4 or Letter sheet, inside its card
-const kDots = 3; // of a canvas, a pixel and direction: about 300 dots an inch
+const kWidth = 640; // width of a drawing in px on a portrait A4 or Letter sheet, inside its card
+const kDots = 3; // canvas dots per pixel in each direction: about 300 dots per inch
 
 class Paper {
   printing = $state(false);
@@ -16,17 +16,17 @@ class Paper {
     window.addEventListener('afterprint', () => this.put(false));
   }
 
-  // How wide to draw what has this width on the screen.
+  // Returns the width to draw with: the width on the screen, or that of the sheet while printing.
   width(measured: number): number {
     return this.printing ? kWidth : measured;
   }
 
-  // How many dots of a canvas make a pixel of the page.
+  // Canvas dots per pixel of the page.
   get dots(): number {
     return this.printing ? kDots : window.devicePixelRatio || 1;
   }
 
-  // The sheet is taken as soon as this returns, so that everything is drawn before.
+  // The browser takes the sheet as soon as this returns, so everything is drawn before that.
   private put(printing: boolean) {
     theme.onPaper(printing);
     flushSync(() => (this.printing = printing));

@@ -1,5 +1,5 @@
-// What the fixes that a verdict offers would add to the cost of a year. All of them are asked for in
-// one request, about the text of the verdict, once the review has come to rest.
+// Yearly cost that each offered fix would add. One request asks for all fixes of a verdict, once
+// the person has stopped typing.
 import { post, type Answered } from './api';
 import { Latest } from './latest';
 import type { Edit } from './types';
@@ -8,7 +8,7 @@ const kPauseMs = 400;
 
 interface Reviewed {
   text: string;
-  digest: string; // of its verdict
+  digest: string; // digest of its verdict
 }
 
 export class Prices {
@@ -17,7 +17,7 @@ export class Prices {
   private readonly latest = new Latest<Reviewed, Answered<'prices'>>(
     ({ text }, signal) => post('prices', { design: text }, signal),
     ({ digest }, answer) => (this.found = answer.digest === digest ? answer : null),
-    () => (this.found = null), // a fix is as good without its price
+    () => (this.found = null), // a fix can be applied without its price
     kPauseMs,
   );
 
@@ -26,7 +26,7 @@ export class Prices {
     this.latest.put(reviewed);
   }
 
-  // Another text is on its way: what was asked about this one is of no use any more.
+  // Aborts the request, because the text has changed.
   stop() {
     this.latest.cancel();
   }
@@ -36,7 +36,7 @@ export class Prices {
     this.found = null;
   }
 
-  // null where it is not known (yet).
+  // Returns the added yearly cost in USD, or null if it is not known (yet).
   of({ path, value }: Edit): number | null {
     const edit = this.found?.edits.find((e) => e.path === path && e.value === value);
     return edit?.cost_usd_per_year ?? null;

@@ -1,5 +1,5 @@
-// The URL is the state: `?page=fabric&network=compute`. A page reads its parameters from here and
-// writes them back, so that a reload, a bookmark and the back button give the same view.
+// The URL holds the state: `?page=fabric&network=compute`. A page reads its parameters from here
+// and writes them back, so that a reload, a bookmark and the back button show the same view.
 
 export const kPages = [
   { id: 'design', label: 'Design', key: 'd', group: 'Design' },
@@ -27,10 +27,11 @@ export function parseLocation(search: string): Location {
   const query = new URLSearchParams(search);
   const page = kPages.find((p) => p.id === query.get('page'))?.id ?? 'design';
   query.delete('page');
+  query.delete('opened'); // the page that asks for the token adds it
   return { page, params: Object.fromEntries(query) };
 }
 
-// Parameters in alphabetical order, so that the same state has one address.
+// Returns the query of a location, parameters in alphabetical order: one state has one address.
 export function searchOf(location: Location): string {
   const query = new URLSearchParams();
   if (location.page !== 'design') query.set('page', location.page);
@@ -59,14 +60,14 @@ class Router {
     return this.location.params[name] ?? otherwise;
   }
 
-  // A new page is a step in the history.
+  // Opens another page, as a new entry of the history.
   go(page: PageId, params: Record<string, string> = {}) {
     this.location = { page, params };
     history.pushState(null, '', this.href(page, params));
     window.scrollTo(0, 0);
   }
 
-  // A parameter of the same page replaces the entry: a slider must not fill the history.
+  // Changes parameters of the page. Replaces the entry, so that a slider does not fill the history.
   set(changes: Record<string, string>) {
     this.location = { page: this.location.page, params: { ...this.location.params, ...changes } };
     history.replaceState(null, '', this.href(this.location.page, this.location.params));

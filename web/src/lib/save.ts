@@ -1,4 +1,4 @@
-// Files to the person's disk, and text to the clipboard.
+// Saves files to disk and copies text to the clipboard.
 import { describe, getRaw, postRaw, type GetPath, type PostPath, type Sent } from './api';
 
 export function saveFile(name: string, content: Blob) {
@@ -9,7 +9,7 @@ export function saveFile(name: string, content: Blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// What the server answers with as a file; gives back why there is none, or nothing.
+// Saves the server's answer as a file. Returns the error's text, or an empty text on success.
 export async function saveAnswer<P extends PostPath>(name: string, path: P, body: Sent<P>): Promise<string> {
   try {
     const response = await postRaw(path, body);
@@ -20,6 +20,7 @@ export async function saveAnswer<P extends PostPath>(name: string, path: P, body
   }
 }
 
+// The same for a GET request.
 export async function saveGot(name: string, path: GetPath): Promise<string> {
   try {
     saveFile(name, await (await getRaw(path)).blob());
@@ -29,7 +30,8 @@ export async function saveGot(name: string, path: GetPath): Promise<string> {
   }
 }
 
-// The clipboard may be closed to a page; an invisible field and the old command still work then.
+// Copies text. If the page may not use the clipboard, it falls back to an invisible field and the
+// browser's copy command.
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,32 +1,41 @@
-// The design under review, shared by all pages: its text, its newest verdict or its faults.
+// The current design, shared by all pages: its text, and its newest verdict or its errors.
 //
 // The text comes, in this order, from the address (a shared link), from this tab (a reload keeps
 // the edits), or from the server (the design that `orrery serve` was given).
 import { ApiProblem, describe, get, isAbort, post, review } from './api';
 import { Latest } from './latest';
 import { Prices } from './prices.svelte';
+import { changedLines } from './lines';
 import { fromFragment } from './share';
 import type { Diagnostic, Edit, Verdict } from './types';
 
 const kTextKey = 'orrery.design';
 const kOriginKey = 'orrery.origin';
-const kRetries = 3; // of a review that a busy or restarting server did not give
+const kRetries = 3; // retries of a review that a busy or restarting server did not answer
 const kRetryMs = 1500;
+
+// The lines of the text that a fix changed, counted from 1, and the path that it wrote.
+export interface Applied {
+  path: string;
+  fromLine: number;
+  toLine: number;
+}
 
 class Session {
   text = $state('');
-  origin = $state(''); // what the text was before the edits: the file, a template, a link
+  origin = $state(''); // text before the edits: the file, a template or a link
   file = $state('');
   version = $state('');
   verdict = $state.raw<Verdict | null>(null);
-  before = $state.raw<Verdict | null>(null); // of the text before the edits
-  canSave = $state(false); // a file is served, and not the sample
+  before = $state.raw<Verdict | null>(null); // verdict of the text before the edits
+  canSave = $state(false); // true if the server was given a file, and does not show the sample
   diagnostics = $state.raw<Diagnostic[]>([]);
-  failure = $state(''); // a fault that is not the design's
+  failure = $state(''); // an error that is not in the design
   pending = $state(false);
   ready = $state(false);
-  latencyMs = $state(0); // of the newest verdict, from the keystroke to the answer
-  served = $state(''); // what the file held when the page was loaded, or saved since
+  latencyMs = $state(0); // time from the last keystroke to its verdict
+  served = $state(''); // text of the file when the page was loaded or last saved
+  applied = $state.raw<Applied | null>(null); // the last change that a button made
   readonly prices = new Prices();
   private askedAt = 0;
   private retries = 0;
@@ -48,7 +57,7 @@ class Session {
       this.canSave = !info.sample;
     } catch (error) {
       this.failure = describe(error);
-      // A page that is left while it asks would keep an empty text for the one that comes after it.
+      // If the page is closed during the request, it must not keep an empty text for the next one.
       if ((shared ?? kept) === null) return;
     }
     const sameOrigin = sessionStorage.getItem(kOriginKey) !== null;
@@ -56,20 +65,32 @@ class Session {
     this.put(shared ?? kept ?? this.served, 0);
     this.ready = true;
     if (this.edited) void this.reviewOrigin();
+    if (shared !== null) forgetFragment();
+    window.addEventListener('hashchange', () => void this.openShared(window.location.hash));
   }
 
-  // What the figures were before the edits, where the page was loaded with edits in it.
+  // Opens the design in a shared address. Returns false if the address contains none.
+  async openShared(address: string): Promise<boolean> {
+    const at = address.indexOf('#');
+    const text = at < 0 ? null : await fromFragment(address.slice(at));
+    if (text === null) return false;
+    this.open(text);
+    forgetFragment();
+    return true;
+  }
+
+  // Reviews the text before the edits, if the page was loaded with edits.
   private async reviewOrigin() {
     const origin = this.origin;
     try {
       const verdict = await review(origin);
       if (origin === this.origin) this.before = verdict;
     } catch {
-      this.before = null; // an origin with faults has no figures to compare with
+      this.before = null; // a text with errors has no figures to compare with
     }
   }
 
-  // Into the file that is served. What is there then is where the next edits begin.
+  // Saves the text into the file on the server. Later edits are compared with this text.
   async save() {
     try {
       await post('save', { text: this.text, before: this.served });
@@ -82,9 +103,10 @@ class Session {
     }
   }
 
-  // New text: kept for this tab and sent for review.
+  // Takes a new text, keeps it for this tab and sends it for review.
   put(text: string, pauseMs?: number) {
     if (text === this.text && this.verdict) return;
+    this.applied = null;
     this.text = text;
     this.askedAt = performance.now();
     this.pending = true;
@@ -94,7 +116,7 @@ class Session {
     this.live.put(text, pauseMs);
   }
 
-  // Another design altogether: a template, the served file, an example.
+  // Replaces the whole design: a template, the file on the server or a shared link.
   open(text: string) {
     this.origin = text;
     this.before = null;
@@ -105,11 +127,15 @@ class Session {
     return this.text !== this.origin;
   }
 
-  // A fix that the review offered, applied by the server so that comments and layout stay.
-  async apply({ path, value }: Edit) {
+  // Applies changes. The server writes them, so that comments and layout of the text stay.
+  async apply(...edits: Edit[]) {
+    if (edits.length === 0) return;
     try {
-      const answer = await post('edit', { design: this.text, path, value });
-      this.put(answer.text, 0);
+      const before = this.text;
+      let after = before;
+      for (const { path, value } of edits) after = (await post('edit', { design: after, path, value })).text;
+      this.put(after, 0);
+      this.applied = { path: edits[0].path, ...changedLines(before, after) };
     } catch (error) {
       this.failure = describe(error);
     }
@@ -131,7 +157,7 @@ class Session {
     this.retries = 0;
   }
 
-  // The last good verdict stays, greyed, beside the faults of a text that is being typed.
+  // Shows the errors of a text. The last good verdict stays below them, greyed out.
   private refuse(error: unknown) {
     if (isAbort(error)) return;
     if (error instanceof ApiProblem && error.status === 422) {
@@ -142,6 +168,11 @@ class Session {
     this.failure = describe(error);
     if (this.retries++ < kRetries) this.live.put(this.text, kRetryMs);
   }
+}
+
+// Removes the design from the address: from here on the tab keeps it, with its edits.
+function forgetFragment() {
+  history.replaceState(history.state, '', window.location.pathname + window.location.search);
 }
 
 export const session = new Session();

@@ -1,5 +1,5 @@
-// A design inside an address: deflate, then base64url, behind `#design=`. The fragment never leaves
-// the browser, so a shared link works without the server keeping anything.
+// Puts a design into an address: deflate, then base64url, after `#design=`. A browser never sends
+// this part of an address, so a shared link works without storage on the server.
 
 const kPrefix = '#design=';
 
@@ -16,7 +16,7 @@ export async function toFragment(text: string): Promise<string> {
   return kPrefix + base64;
 }
 
-// null where the fragment carries no design or a damaged one.
+// Returns the design, or null if the fragment contains none or a damaged one.
 export async function fromFragment(fragment: string): Promise<string | null> {
   if (!fragment.startsWith(kPrefix)) return null;
   try {

@@ -1,15 +1,16 @@
-// Keys: `g` and a letter goes to a page, `?` lists the keys. A page adds its own while it is shown.
+// Keyboard shortcuts: `g` and a letter opens a page, `?` lists the keys. A page adds its own keys
+// while it is open.
 import { kPages, router } from './router.svelte';
 
 export interface Shortcut {
-  keys: string; // as shown and as matched: "ctrl+enter", "/", "g d"
+  keys: string; // as shown and matched: "ctrl+enter", "/", "g d"
   what: string;
   run: () => void;
 }
 
-const kSequenceMs = 1200; // how long `g` waits for its letter
+const kSequenceMs = 1200; // time that `g` waits for its letter
 
-// "ctrl+enter" of an event; shift counts only for named keys, since "?" already contains it.
+// Returns "ctrl+enter" for an event. Shift is named for named keys only, since "?" implies it.
 export function keyName(event: KeyboardEvent): string {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key.toLowerCase();
   const mods = [];
@@ -32,11 +33,11 @@ class Shortcuts {
 
   readonly global: Shortcut[] = [
     ...kPages.map((p) => ({ keys: `g ${p.key}`, what: p.label, run: () => router.go(p.id) })),
-    { keys: '?', what: 'This list', run: () => (this.help = !this.help) },
-    { keys: 'escape', what: 'Close what is open', run: () => (this.help = false) },
+    { keys: '?', what: 'Show this list', run: () => (this.help = !this.help) },
+    { keys: 'escape', what: 'Close the open dialog', run: () => (this.help = false) },
   ];
 
-  // For use in a page's $effect: the keys live as long as the page.
+  // Adds the keys of a page; call it in the page's $effect. Returns a function that removes them.
   use(list: Shortcut[]): () => void {
     this.page = list;
     return () => (this.page = []);
@@ -52,7 +53,7 @@ class Shortcuts {
     this.pendingAt = event.timeStamp;
     const match = [...this.page, ...this.global].find((s) => s.keys === sequence);
     if (!match) return;
-    // Escape stays the browser's too: it closes the dialog that is open.
+    // The browser also handles Escape: it closes the open dialog.
     if (name !== 'escape') event.preventDefault();
     this.pending = '';
     match.run();

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until the person makes one, which is then kept. Paper is light.
+// Light or dark: follows the system until the person chooses; the choice is kept. Paper is light.
 
 type Choice = 'system' | 'light' | 'dark';
 const kKey = 'orrery.theme';
@@ -43,7 +43,7 @@ class Theme {
 
 export const theme = new Theme();
 
-// The value of a design token, for canvases and charts, which CSS does not reach.
+// Returns the value of a design token, for canvases and charts, which CSS cannot style.
 export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

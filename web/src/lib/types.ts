@@ -1,3 +1,3 @@
-// The shapes of /api/v1. `npm run types` makes them from docs/api/openapi.yaml, and `npm run check`
-// makes them anew, so that page and contract cannot drift apart. They are gone from what is built.
+// Types of /api/v1. `npm run types` generates them from docs/api/openapi.yaml, and `npm run check`
+// generates them again before it checks, so the page always matches the contract.
 export type * from '../../.generated/openapi';

@@ -1,4 +1,4 @@
-// Reading a verdict: sections by layer, the state of a layer, the few figures that stand on top.
+// Reads a verdict: sections by layer, the state of a layer, and the figures shown at the top.
 import { digits } from './format';
 import type { Figure, Finding, Section, Severity, Verdict } from './types';
 
@@ -32,7 +32,7 @@ function worst(findings: Finding[]): 'good' | 'warn' | 'bad' {
   return states.includes('bad') ? 'bad' : states.includes('warn') ? 'warn' : 'good';
 }
 
-// In the order of the work; a layer with neither figures nor findings is left out.
+// Returns the layers in the order of kLayers, without those that have neither figures nor findings.
 export function layersOf(verdict: Verdict): LayerView[] {
   return kLayers
     .map((layer) => {
@@ -43,8 +43,8 @@ export function layersOf(verdict: Verdict): LayerView[] {
     .filter((l) => l.sections.length > 0 || l.findings.length > 0);
 }
 
-// A name for each finding that stays while others come and go: its rule and the line of the design
-// that its fix writes. Findings that share both are numbered.
+// Returns a key per finding that does not change when other findings appear or disappear: its rule
+// and the path that its fix writes. Findings that share both are numbered.
 export function findingKeys(findings: Finding[]): string[] {
   const seen: Record<string, number> = {};
   return findings.map(({ rule, edit }) => {
@@ -60,7 +60,7 @@ export interface Headline {
   figure: Figure;
 }
 
-// What a reader asks first, in this order; a design has some of them.
+// Figures shown at the top, in this order, if the design has them.
 const kHeadlines: [layer: string, key: RegExp, name: string][] = [
   ['cost', /^annual_usd_per_year$/, 'Cost'],
   ['cost', /^useful_hour_usd_per_hour$/, 'Useful GPU-hour'],
@@ -90,7 +90,7 @@ export function headlinesOf(verdict: Verdict): Headline[] {
   return found.slice(0, kHeadlineCount);
 }
 
-// "training/pretrain/step_time_s": a figure's place in the verdict, for the address bar.
+// Returns a figure's address in the verdict: "training/pretrain/step_time_s".
 export function addressOf(section: Section, key: string): string {
   return `${section.layer}/${section.name}/${key}`;
 }
@@ -104,7 +104,7 @@ export function figureAt(verdict: Verdict, address: string): Figure | null {
   return null;
 }
 
-// "was 19.8 MUSD/y, +25 %" where a figure differs from what it was; empty where it does not.
+// Returns "was 19.8 MUSD/y, +25 %" if a figure has changed, else an empty text.
 export function changeOf(before: Figure | null, now: Figure): string {
   if (!before || before.value === now.value) return '';
   const relative = before.value ? now.value / before.value - 1 : 0;
@@ -113,7 +113,7 @@ export function changeOf(before: Figure | null, now: Figure): string {
   return `was ${before.shown}${before.value ? `, ${sign}${digits(Math.abs(relative) * 100, 2)} %` : ''}`;
 }
 
-// The figure that an input of another is, so that it can be asked "why?" in turn.
+// Returns the address of the figure that is the input of another, or an empty text if none is.
 export function inputAddress(verdict: Verdict, input: { name: string; value: string }, from: string): string {
   const wanted = input.name.toLowerCase();
   for (const section of verdict.sections) {
@@ -127,7 +127,7 @@ export function inputAddress(verdict: Verdict, input: { name: string; value: str
   return '';
 }
 
-// "±15 %", "−25 +90 %", or nothing where the figure is exact.
+// Returns "±15 %" or "−25 +90 %", or an empty text if the figure is exact.
 export function spread(figure: { value: number; low: number; high: number }): string {
   if (!figure.value || figure.low === figure.high) return '';
   const below = (1 - figure.low / figure.value) * 100;
@@ -137,8 +137,81 @@ export function spread(figure: { value: number; low: number; high: number }): st
   return `−${digits(below, 2)} +${digits(above, 2)} %`;
 }
 
-// A reference that names a row of the catalog ("nodes/dgx-h100"); pages and rules do not.
+// Returns the catalog row that a reference names ("nodes/dgx-h100"), or null for pages and rules.
 export function catalogReference(reference: string): { table: string; id: string } | null {
   const match = /^([a-z_]+)\/([a-z0-9][a-z0-9._-]*)$/.exec(reference);
   return match && match[1] !== 'docs' ? { table: match[1], id: match[2] } : null;
+}
+
+export interface Span {
+  text: string;
+  address: string; // of the figure that has this value; empty for plain text
+}
+
+// A number with its unit, such as "98.8 %", "20 MUSD/y" or "1,078 tokens/s".
+const kNumber = /\d[\d,.]*\s?(?:%|x\b|[A-Za-z][A-Za-z0-9/]*)/g;
+
+// Splits a sentence of the verdict into text and numbers. A number that equals a figure or the input
+// of one gets the address of that figure; figures of `layer` are preferred.
+export function numbersIn(text: string, verdict: Verdict, layer = ''): Span[] {
+  const addresses = new Map<string, string>();
+  const add = (shown: string, address: string) => addresses.has(shown) || addresses.set(shown, address);
+  const sections = [...verdict.sections].sort(
+    (a, b) => Number(b.layer === layer) - Number(a.layer === layer),
+  );
+  const figures = sections.flatMap((s) =>
+    Object.entries(s.figures).map(([key, figure]) => ({ figure, address: addressOf(s, key) })),
+  );
+  for (const { figure, address } of figures) add(figure.shown, address);
+  for (const { figure, address } of figures)
+    for (const input of figure.inputs ?? []) add(input.value, address);
+  const spans: Span[] = [];
+  let end = 0;
+  for (const match of text.matchAll(kNumber)) {
+    const address = addresses.get(match[0]);
+    if (!address) continue;
+    if (match.index > end) spans.push({ text: text.slice(end, match.index), address: '' });
+    spans.push({ text: match[0], address });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) spans.push({ text: text.slice(end), address: '' });
+  return spans;
+}
+
+// Returns the input of a figure whose own interval is the widest, with that interval in words, or
+// null if no input is a figure with an interval.
+export function widestInput(
+  verdict: Verdict,
+  figure: Figure,
+  address: string,
+): { name: string; address: string; spread: string } | null {
+  let widest = 0;
+  let found = null;
+  for (const input of figure.inputs ?? []) {
+    const at = inputAddress(verdict, input, address);
+    const own = at ? figureAt(verdict, at) : null;
+    if (!own || !own.value) continue;
+    const width = (own.high - own.low) / Math.abs(own.value);
+    if (width <= widest) continue;
+    widest = width;
+    found = { name: input.name, address: at, spread: spread(own) };
+  }
+  return found;
+}
+
+// Kinds of the Accuracy page, by the page of docs/models that describes the model.
+const kAccuracyOf: Record<string, string> = {
+  training: 'training',
+  serving: 'serving',
+  storage: 'storage',
+  fabric: 'collectives',
+  steps: 'steps',
+  network: 'networks',
+};
+
+// Returns the kind of the Accuracy page for a reference such as "docs/models/training.md", or an
+// empty text if the model has no score.
+export function accuracyReference(reference: string): string {
+  const page = /^docs\/models\/([a-z-]+)\.md/.exec(reference)?.[1] ?? '';
+  return kAccuracyOf[page] ?? '';
 }

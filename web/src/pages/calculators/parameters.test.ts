@@ -16,7 +16,7 @@ const rate: Parameter = {
 const tokens: Parameter = { ...rate, kind: 'count', unit: '', min: 1e9, max: 1e13 };
 
 describe('parameters', () => {
-  it('reads numbers in their own unit only', () => {
+  it('reads numbers in units that it can convert', () => {
     expect(numberIn('40 GB/s', rate)).toBe(40);
     expect(numberIn('40', rate)).toBe(40);
     expect(numberIn('40 MB/s', rate)).toBeCloseTo(0.04);
@@ -27,13 +27,13 @@ describe('parameters', () => {
     expect(numberIn('auto', rate)).toBeNull();
   });
 
-  it('writes them with the unit', () => {
+  it('writes numbers with their unit', () => {
     expect(textOf(42.5, rate)).toBe('42.5 GB/s');
     expect(textOf(2e12, tokens)).toBe('2T');
     expect(textOf(8192, tokens)).toBe('8192');
   });
 
-  it('moves on a logarithmic slider and back', () => {
+  it('converts values to positions of a logarithmic slider and back', () => {
     expect(positionOf(1, rate)).toBe(0);
     expect(positionOf(1000, rate)).toBe(kSliderSteps);
     expect(positionOf(5000, rate)).toBe(kSliderSteps);

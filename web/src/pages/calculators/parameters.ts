@@ -1,12 +1,12 @@
-// Parameters of a calculator as a form shows them. A slider moves in the parameter's unit; what is
-// sent is text with the unit, as the command line takes it.
+// Parameters of a calculator in a form. A slider moves in the parameter's unit; the value is sent as
+// text with the unit, as on the command line.
 import { digits } from '../../lib/format';
 import type { Parameter } from '../../lib/types';
 
 const kSteps = 200;
 
-// Units that may stand for each other in a field; the command line knows all of them, a slider
-// only needs those that defaults are written in.
+// Units that a slider can convert into each other: those that defaults are written in. The command
+// line knows more.
 const kFamilies: Record<string, number>[] = [
   { us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 },
   { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
@@ -23,7 +23,7 @@ export function hasSlider(p: Parameter): boolean {
   return p.min != null && p.max != null && p.max > p.min;
 }
 
-// "40 GB/s" -> 40 in the parameter's own unit; null for text that is no such number.
+// Returns 40 for "40 GB/s" if the parameter's unit is GB/s, or null if the text is no such number.
 export function numberIn(text: string, p: Parameter): number | null {
   const match = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*(.*?)\s*$/i.exec(text);
   if (!match) return null;
@@ -40,7 +40,7 @@ export function textOf(value: number, p: Parameter): string {
   return p.unit ? `${number} ${p.unit}` : number;
 }
 
-// Slider positions run from 0 to kSteps, so that a logarithmic one is as easy to move.
+// Returns the slider position of a value, 0 to kSteps, on a linear or logarithmic scale.
 export function positionOf(value: number, p: Parameter): number {
   const [low, high] = [p.min!, p.max!];
   const clamped = Math.min(high, Math.max(low, value));
@@ -60,7 +60,7 @@ export function valueAt(position: number, p: Parameter): number {
     : Number(value.toPrecision(3));
 }
 
-// 2e12 -> "2T": the suffixes that a count takes.
+// Returns "2T" for 2e12.
 export function countText(value: number): string {
   for (const [size, suffix] of [
     [1e12, 'T'],

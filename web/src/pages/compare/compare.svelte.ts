@@ -1,5 +1,5 @@
-// The designs of a comparison: the one under review first, then those that `with` in the address
-// names: "origin" (before the edits), a template, or "file:NAME" (opened from disk, kept in this tab).
+// The designs of a comparison: the current one first, then those that `with` in the address names:
+// "origin" (before the edits), a template, or "file:NAME" (opened from disk, kept in this tab).
 import { template } from '../../lib/knowledge';
 import { session } from '../../lib/session.svelte';
 import type { NamedDesign } from '../../lib/types';
@@ -17,7 +17,8 @@ async function textOf(id: string): Promise<string | null> {
   return (await template(id)).text;
 }
 
-// A file of an earlier tab is gone; it is left out rather than failing the whole comparison.
+// Returns the texts of the designs. A file that another tab opened is not available; it is left out,
+// so that the comparison of the others does not fail.
 export async function designsOf(text: string, ids: string[]): Promise<NamedDesign[]> {
   const others = await Promise.all(
     ids.map(async (id) => {

@@ -1,5 +1,5 @@
-// Draws a layout onto a canvas. Links are stroked in a few batches, one a load level, because a
-// change of style costs more than a line; what lies outside the window is left out.
+// Draws a layout onto a canvas. Links are stroked in one batch per load level, because a change of
+// style costs more than a line. Parts outside the window are not drawn.
 import type { Layout, Placed, PlacedLink } from './layout';
 import { isLink } from './layout';
 import { token } from '../../lib/theme.svelte';
@@ -23,10 +23,10 @@ export interface Palette {
 }
 
 export const kLoadLevels = [0.001, 0.25, 0.5, 0.75, 0.95];
-const kLabelFrom = 46; // screen pixels between neighbours before names are drawn
-const kEndpointsFrom = 11; // screen pixels of a leaf before endpoints are drawn one by one
-const kRunsFrom = 52; // screen pixels between the names of runs
-const kRowNames = 74; // screen pixels at the left for the names of the tiers
+const kLabelFrom = 46; // least distance of neighbours for names, screen px
+const kEndpointsFrom = 11; // least width of a leaf for single endpoints, screen px
+const kRunsFrom = 52; // least distance of group names, screen px
+const kRowNames = 74; // width of the tier names on the left, screen px
 
 export function palette(): Palette {
   const accent = token('accent');
@@ -49,7 +49,7 @@ export function loadLevel(load: number): number {
   return kLoadLevels.filter((limit) => load >= limit).length;
 }
 
-// The whole layout in a window, centred.
+// Returns the view that shows the whole layout, centred.
 export function fit(layout: Layout, width: number, height: number): View {
   const { x, y, w, h } = layout.bounds;
   const left = layout.rows.length > 0 ? kRowNames : 0;
@@ -114,7 +114,7 @@ function drawSwitch(c: CanvasRenderingContext2D, n: Placed, view: View, p: Palet
   c.stroke();
 }
 
-// A block for the endpoints of a leaf; close by, a square each.
+// Draws the endpoints of a leaf as one block, or one square each if there is room.
 function drawEndpoints(c: CanvasRenderingContext2D, n: Placed, view: View, p: Palette) {
   const w = Math.max(n.w * view.k, 1.5);
   const h = Math.max(n.h * view.k, 2);
@@ -144,7 +144,7 @@ function drawLabels(c: CanvasRenderingContext2D, layout: Layout, view: View, p: 
   if (two && (two.x - one.x) * view.k > kRunsFrom) {
     for (const run of layout.runs) c.fillText(run.label, run.x * view.k + view.x, run.y * view.k + view.y);
   }
-  const clear = 26 * view.k; // neighbours in a row stand this far apart
+  const clear = 26 * view.k; // distance of neighbours in a row
   if (clear < kLabelFrom) return;
   for (const n of layout.nodes) {
     if (n.kind === 'endpoints' && layout.runs.length > 0) continue;
@@ -190,7 +190,7 @@ export function draw(
   drawRows(c, layout, view, p);
 }
 
-// What the pointer is on, and the link that limits the collective, over everything else.
+// Draws the part under the pointer and the link that limits the collective over everything else.
 export function drawOver(
   c: CanvasRenderingContext2D,
   found: Placed | PlacedLink | null,

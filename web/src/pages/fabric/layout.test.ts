@@ -50,7 +50,7 @@ describe('layout_of', () => {
     ],
   );
 
-  it('puts tiers above each other and leaves in the order of their rails', () => {
+  it('puts tiers above each other and orders leaves by rail', () => {
     const { nodes, rows } = layoutOf(twoTier);
     const at = (id: string) => nodes.find((n) => n.id === id)!;
     expect(at('leaf-0').x).toBeLessThan(at('leaf-1').x);
@@ -60,11 +60,11 @@ describe('layout_of', () => {
     expect(rows.map((r) => r.label)).toEqual(['leaf', 'spine', 'endpoints']);
   });
 
-  it('takes the larger direction as the load of a link', () => {
+  it('uses the larger direction as the load of a link', () => {
     expect(layoutOf(twoTier).links.map((l) => l.load)).toEqual([0.5, 0.5, 0.5]);
   });
 
-  it('keeps the spines of a group above that group', () => {
+  it('places the spines of a group above that group', () => {
     const pods = [0, 1].flatMap((g) => [
       make(`leaf-${2 * g}`, 'leaf', g),
       make(`leaf-${2 * g + 1}`, 'leaf', g),
@@ -77,7 +77,7 @@ describe('layout_of', () => {
     expect(x('spine-2')).toBeGreaterThan(x('leaf-1'));
   });
 
-  it('keeps all inside its bounds, for routers on a circle too', () => {
+  it('keeps all nodes inside the bounds, also for routers on a circle', () => {
     const ring = fabric(Array.from({ length: 12 }, (_, i) => make(`router-${i}`, 'router', i % 3)));
     for (const f of [twoTier, ring]) {
       const { nodes, bounds } = layoutOf(f);
@@ -90,7 +90,7 @@ describe('layout_of', () => {
     }
   });
 
-  it('has bounds where there is nothing', () => {
+  it('has bounds for an empty network', () => {
     expect(layoutOf(fabric([])).bounds.w).toBeGreaterThan(0);
   });
 });

@@ -1,8 +1,9 @@
-// Where the switches of a network stand when it is drawn: a pure function of what the API returns.
+// Places the switches of a network for drawing: a pure function of the API's answer.
 //
-// Trees are rows: endpoints at the bottom, then leaves, spines, cores; a group (pod, rail group)
-// stays together and its own spines stand above it. Router networks (dragonfly, torus) have one
-// tier and stand on a circle, group by group. World units; the canvas scales them.
+// Trees are rows: endpoints at the bottom, then leaves, spines and cores. The leaves of a group (pod,
+// rail group) are next to each other, with the group's spines above them. Router networks (dragonfly,
+// torus) have one tier, on a circle, group by group. Positions are in world units; the canvas scales
+// them.
 import type { EndpointGroup, Fabric, FabricLink, FabricSwitch } from '../../lib/types';
 
 export interface Placed {
@@ -29,7 +30,7 @@ export interface Layout {
   nodes: Placed[];
   links: PlacedLink[];
   rows: { label: string; y: number }[];
-  runs: { label: string; x: number; y: number }[]; // names of neighbours that belong together
+  runs: { label: string; x: number; y: number }[]; // names of groups of neighbours
   bounds: { x: number; y: number; w: number; h: number };
 }
 
@@ -40,7 +41,7 @@ const kEndpointWidth = 23;
 const kEndpointHeight = 44;
 const kMargin = 30;
 const kRowLeast = 110; // between tiers
-const kEndpointShare = 0.3; // endpoints stand nearer to their leaf than a tier to the next
+const kEndpointShare = 0.3; // distance of endpoints to their leaf over the distance of two tiers
 const kLabelDrop = 18;
 const kTierNames: Record<string, string> = {
   leaf: 'leaf',
@@ -65,7 +66,8 @@ function placeSwitch(s: FabricSwitch, x: number, y: number): Placed {
   return { id: s.id, x, y, w: kSwitch, h: kSwitch * 0.7, kind: 'switch', label, failed: s.failed, switch: s };
 }
 
-// What a leaf stands beside: its rail where a rail has several leaves in the group, else its group.
+// Returns the name of a leaf's run: its rail if the rail has several leaves in the group, else its
+// group.
 function runOf(s: FabricSwitch, all: FabricSwitch[]): string {
   const alike = all.filter((o) => o.plane === s.plane && o.group === s.group && o.rail === s.rail);
   const plane = s.plane > 0 ? `plane ${s.plane}, ` : '';
@@ -73,7 +75,7 @@ function runOf(s: FabricSwitch, all: FabricSwitch[]): string {
   return s.group >= 0 ? `${plane}group ${s.group}` : plane;
 }
 
-// One row, left to right, with a gap where a run ends.
+// Places one row from left to right, with a gap after each run.
 function rowOf(switches: FabricSwitch[], y: number): { leaves: Placed[]; runs: Layout['runs'] } {
   let x = 0;
   let run = '';
@@ -98,7 +100,7 @@ function extent(nodes: Placed[]): { from: number; to: number } {
   return { from: Math.min(...xs), to: Math.max(...xs) };
 }
 
-// Spread evenly over a stretch, with the ends in from the border so that lines do not run vertical.
+// Places switches evenly between two positions, inset from the ends so that few lines are vertical.
 function spread(switches: FabricSwitch[], from: number, to: number, y: number): Placed[] {
   const sorted = [...switches].sort(byPlace);
   const inset = (to - from) * 0.06;
@@ -111,7 +113,7 @@ function key(s: FabricSwitch): string {
   return `${s.plane}/${s.group}`;
 }
 
-// An upper tier: each group's switches above that group's leaves; the groupless over everything.
+// Places an upper tier: each group's switches above its leaves, switches without a group over all.
 function upperRow(switches: FabricSwitch[], below: Placed[], y: number): Placed[] {
   const all = extent(below);
   const groups = new Map<string, FabricSwitch[]>();
@@ -154,7 +156,7 @@ function placeEndpoints(groups: EndpointGroup[], leaves: Map<string, Placed>, y:
 
 type Drawn = Pick<Layout, 'nodes' | 'rows' | 'runs'>;
 
-// `aspect` is height over width of the window; the rows spread to fill it.
+// Places a tree. `aspect` is height over width of the window; the rows fill it.
 function tree(fabric: Fabric, aspect: number): Drawn {
   const tier = (name: string) => fabric.switches.filter((s) => s.tier === name);
   const baseTier = tier('leaf').length > 0 ? 'leaf' : (fabric.switches[0]?.tier ?? 'leaf');
@@ -182,7 +184,7 @@ function tree(fabric: Fabric, aspect: number): Drawn {
   return { nodes: [...nodes, ...endpoints], rows, runs: runs.map((r) => ({ ...r, y: labelsY })) };
 }
 
-// Routers on a circle in the order of their groups; their endpoints just outside.
+// Places routers on a circle, ordered by group, with their endpoints just outside.
 function circle(fabric: Fabric): Drawn {
   const sorted = [...fabric.switches].sort(byPlace);
   const groups = new Set(sorted.map((s) => s.group)).size;
@@ -247,7 +249,7 @@ export function layoutOf(fabric: Fabric, aspect = 0.5): Layout {
   return { nodes, links, rows, runs, bounds: boundsOf(nodes) };
 }
 
-// What is under a point of the world: a switch before a link, the nearest within `reach`.
+// Returns the part at a point, switches before links, the nearest within `reach`, or null.
 export function hit(layout: Layout, x: number, y: number, reach: number): Placed | PlacedLink | null {
   for (const node of layout.nodes) {
     const dx = Math.abs(node.x - x);

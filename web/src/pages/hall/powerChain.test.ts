@@ -28,7 +28,7 @@ describe('draw_chain', () => {
   const at = (id: string) => placed.find((n) => n.id === id)!;
   const height = (id: string) => at(id).y1! - at(id).y0!;
 
-  it('puts a node after everything that feeds it', () => {
+  it('puts a node to the right of all nodes that feed it', () => {
     expect(['utility', 'ups', 'it', 'loss'].map((id) => at(id).depth)).toEqual([0, 1, 2, 2]);
     expect(at('it').x0).toBe(390);
     expect(columns).toBe(3);
@@ -44,7 +44,7 @@ describe('draw_chain', () => {
     expect(at('loss').y0).toBeCloseTo(at('it').y1! + size.gap);
   });
 
-  it('fills a node with the bands that leave it, without overlap, the upper target first', () => {
+  it('stacks the outgoing bands of a node without overlap, the upper target first', () => {
     const out = bands.filter((b) => b.source === at('utility')).sort((a, b) => a.y0! - b.y0!);
     expect(out.map((b) => b.target.id)).toEqual(['ups', 'loss']);
     expect(out.reduce((sum, b) => sum + b.width!, 0)).toBeCloseTo(height('utility'));
@@ -72,7 +72,7 @@ describe('draw_chain', () => {
     expect(order.map((n) => n.id)).toEqual(['a2', 'a1', 'b1', 'b2']);
   });
 
-  it('survives an empty chain and leaves what it was given alone', () => {
+  it('accepts an empty chain and does not change its input', () => {
     expect(drawChain({ nodes: [], links: [] }, size).nodes).toEqual([]);
     expect(Object.keys(nodes[0])).toEqual(['id', 'label', 'kind', 'power_w', 'share_ratio']);
   });

@@ -1,6 +1,6 @@
-// The power chain as a Sankey diagram (d3-sankey): columns by the longest way from the source,
-// heights by power. Every column starts at the top, so that what is useful runs straight on and what
-// is lost drops away below it.
+// Lays out the power chain as a Sankey diagram (d3-sankey): columns by the longest path from the
+// source, heights by power. Every column starts at the top, so that useful power runs straight and
+// losses drop below it.
 import { sankey, sankeyLeft, type SankeyLink, type SankeyNode } from 'd3-sankey';
 import type { ChainNode, PowerChain } from '../../lib/types';
 
@@ -23,13 +23,13 @@ export interface ChainSize {
 const firstSource = (node: PlacedNode) =>
   (node.targetLinks?.[0]?.source as PlacedNode | undefined)?.index ?? 0;
 
-// Loads above losses, those of one stage together, the larger ones first.
+// Orders a column: loads above losses, the losses of one stage together, the larger ones first.
 function inColumn(a: PlacedNode, b: PlacedNode): number {
   const isLoss = (node: PlacedNode) => Number(node.kind === 'loss');
   return isLoss(a) - isLoss(b) || firstSource(a) - firstSource(b) || b.power_w - a.power_w;
 }
 
-// The bands of a node in the order of their other ends, so that they do not cross without need.
+// Sorts the bands of a node by the positions of their other ends, so that few of them cross.
 function sortBands(nodes: PlacedNode[]) {
   const place = (node: unknown) => (node as PlacedNode).y0!;
   for (const node of nodes) {
@@ -39,7 +39,7 @@ function sortBands(nodes: PlacedNode[]) {
 }
 
 function fromTheTop(nodes: PlacedNode[], gap: number) {
-  const used = new Map<number, number>(); // height that a column has given away
+  const used = new Map<number, number>(); // height already used, by column
   for (const node of [...nodes].sort((a, b) => a.y0! - b.y0!)) {
     const height = node.y1! - node.y0!;
     node.y0 = used.get(node.depth!) ?? 0;

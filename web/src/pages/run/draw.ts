@@ -1,19 +1,20 @@
-// The lanes of a timeline on a canvas: accelerators by share, jobs and their saves, faults, power.
+// Draws the lanes of a timeline on a canvas: accelerators by share, jobs and their checkpoints,
+// faults, power.
 //
-// A span narrower than a pixel is still drawn, a pixel wide, unless its neighbour of the same kind
-// has that pixel: an outage of five minutes is seen in a month.
+// A span narrower than a pixel is drawn one pixel wide, unless a neighbour of the same kind has that
+// pixel, so that an outage of five minutes is visible in a month.
 import { quantity } from '../../lib/format';
 import { token } from '../../lib/theme.svelte';
 import type { RunTimeline } from '../../lib/types';
 import { countUntil, type RunModel, type Span } from './model';
 import { tickText, ticks, whole, type Window } from './view';
 
-export const kGutter = 116; // labels, left of the drawing
+export const kGutter = 116; // width of the labels left of the drawing, px
 const kRight = 12;
 const kRuler = 22;
 const kOverview = 20;
 const kGap = 12;
-const kSaves = 5; // the strip under a job that has its saves
+const kSaves = 5; // height of the strip with the checkpoints of a job, px
 const kJobsMost = 40;
 
 export type Column = RunTimeline['series']['columns'][number];
@@ -87,7 +88,7 @@ export function tAt(window: Window, width: number, x: number): number {
   return window.fromS + Math.min(1, Math.max(0, share)) * (window.toS - window.fromS);
 }
 
-// A round number at or above the value, for the top of a scale.
+// Returns a round number at or above the value, for the top of a scale.
 function roundUp(value: number): number {
   if (value <= 0) return 1;
   const unit = 10 ** Math.floor(Math.log10(value));
@@ -186,7 +187,7 @@ function ruler({ c, window, width, p }: Frame, y: number, height: number) {
   }
 }
 
-// The bins that the window shows, a little over at both ends.
+// Returns the range of bins in the window, one more at the end.
 function binsShown({ model, window }: Frame, means: number[]): [number, number] {
   const binS = model.timeline.series.bin_s;
   return [
@@ -195,7 +196,7 @@ function binsShown({ model, window }: Frame, means: number[]): [number, number] 
   ];
 }
 
-// Steps from bin to bin between a lower and an upper edge.
+// Fills the steps from bin to bin between a lower and an upper edge.
 function stepArea(f: Frame, means: number[], low: (bin: number) => number, high: (bin: number) => number) {
   const { c, window, width, model } = f;
   const binS = model.timeline.series.bin_s;
@@ -319,7 +320,7 @@ function points(f: Frame, lane: Lane & { kind: 'points' }) {
   }
 }
 
-// The whole run small: where it did not step, and the part that is shown below.
+// Draws the strip at the top: all faults of the run, and the window shown below.
 function overview(f: Frame, lane: Lane) {
   const { c, model, window, width, p } = f;
   const all = { ...f, window: whole(model.endS) };
@@ -356,7 +357,7 @@ export function draw(
   c.lineWidth = 1;
   ruler(f, kOverview, height);
   for (const lane of lanes) label(f, lane);
-  // A stretch that began before the window does not run into the labels.
+  // Clips spans that began before the window, so that they do not cover the labels.
   c.save();
   c.beginPath();
   c.rect(kGutter - 1, 0, width - kGutter - kRight + 2, height);
@@ -371,7 +372,7 @@ export function draw(
   c.restore();
 }
 
-// The cursor, over a drawing that is there already.
+// Draws the cursor over an existing drawing.
 export function drawCursor(
   c: Canvas,
   model: RunModel,

@@ -24,7 +24,7 @@ const hall = (racks: [string, string, number, number, number][]) =>
   }) as unknown as Hall;
 
 describe('hosts in racks', () => {
-  it('are counted on from rack to rack, fleet by fleet, spares last', () => {
+  it('are numbered from rack to rack, fleet by fleet, spares last', () => {
     const racks = racksOf(
       timeline([
         ['a', 5, 1],
@@ -44,7 +44,7 @@ describe('hosts in racks', () => {
     ]);
   });
 
-  it('stand in rows of their own where they are rented or the hall is not known', () => {
+  it('get their own rows if they are rented or the hall is not known', () => {
     const racks = racksOf(timeline([['cloud', 10, 0]]), null);
     expect(racks.map((r) => [r.firstHost, r.hosts, r.row, r.position])).toEqual([
       [0, 8, 0, 0],
@@ -53,7 +53,7 @@ describe('hosts in racks', () => {
     expect(racksOf(timeline([['cloud', 200, 0]]), null).at(-1)!.row).toBe(1);
   });
 
-  it('never hold more than there are', () => {
+  it('are never more than the fleet has', () => {
     const racks = racksOf(
       timeline([['a', 3, 0]]),
       hall([

@@ -1,4 +1,4 @@
-// The hosts of a run where they stand: in the racks of the hall, or in rows where they are rented.
+// Places the hosts of a run: in the racks of the hall, or in rows of eight if they are rented.
 import type { Hall, Rack, RunTimeline } from '../../lib/types';
 
 export interface HostRack {
@@ -6,14 +6,14 @@ export interface HostRack {
   fleet: number;
   firstHost: number;
   hosts: number;
-  row: number; // drawn from the top
-  position: number; // from the left
+  row: number; // counted from the top
+  position: number; // counted from the left
 }
 
 const kRentedPerRack = 8;
 const kRentedPerRow = 20;
 
-// Racks hold the hosts of their fleet in order, spares last, as the hall lists them.
+// Fills the racks of the hall with the hosts of their fleet, in order, spares last.
 export function racksOf(timeline: RunTimeline, hall: Hall | null): HostRack[] {
   const next = timeline.fleets.map(() => 0);
   const racks: HostRack[] = [];

@@ -1,4 +1,4 @@
-// A run that is looked at: its answer, its timeline and its hall, loaded by its number.
+// A run on the page: its result, its timeline and its hall, loaded by the run's id.
 import { get } from '../../lib/api';
 import { load } from '../../lib/load.svelte';
 import type { Hall, Run } from '../../lib/types';
@@ -11,7 +11,7 @@ export interface LoadedRun {
   hall: Hall | null;
 }
 
-// For the top of a component; `id` may be empty.
+// Call it while a component is set up. `id` may return an empty text.
 export function loadRun(id: () => string) {
   return load<LoadedRun | null>(() => {
     const asked = id();
@@ -20,7 +20,7 @@ export function loadRun(id: () => string) {
       const [run, timeline, hall] = await Promise.all([
         get(`runs/${asked}`, signal),
         get(`runs/${asked}/timeline`, signal),
-        get(`runs/${asked}/hall`, signal).catch(() => null), // a hall that cannot be drawn is no fault of the run
+        get(`runs/${asked}/hall`, signal).catch(() => null), // the run is shown even if its hall cannot be drawn
       ]);
       return { id: asked, run, model: new RunModel(timeline), hall };
     };

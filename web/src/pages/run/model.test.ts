@@ -44,19 +44,19 @@ const timeline: RunTimeline = {
 const model = new RunModel(timeline);
 
 describe('a run in time', () => {
-  it('finds a place among sorted values', () => {
+  it('counts sorted values up to a bound', () => {
     expect([0, 1, 1.5, 3, 9].map((t) => countUntil([1, 1, 3], t))).toEqual([0, 2, 2, 3, 3]);
     expect(countUntil([], 1)).toBe(0);
   });
 
-  it('knows what a run does, ends excluded', () => {
+  it('finds the span at a moment, ends excluded', () => {
     expect(model.spanAt(0, 99.9)?.word).toBe(0);
     expect(model.spanAt(0, 100)?.word).toBe(1);
     expect(model.spanAt(0, 100)?.why).toBe(0);
     expect(model.spanAt(0, 300)).toBeNull();
   });
 
-  it('knows whose a host is', () => {
+  it('finds the holder of a host', () => {
     expect([1, 100, 249, 250].map((t) => model.holderAt(0, 1, t))).toEqual([0, kRepair, kRepair, kFree]);
     expect([0, 159, 160].map((t) => model.holderAt(0, 2, t))).toEqual([kReserve, kReserve, 0]);
     expect(model.wordOfHost(0, 0, 120)).toEqual({ holder: 0, word: 1 });
@@ -70,21 +70,34 @@ describe('a run in time', () => {
     expect(model.nextFault(100, -1)).toBe(100);
   });
 
-  it('counts the saves of a stretch from its beginning', () => {
+  it('counts checkpoints from the beginning of a span', () => {
     const span = model.spanAt(0, 70)!;
     expect(model.savesAround(span, 70)).toEqual({ lastS: 60, nextS: 90 });
     expect(model.savesAround(span, 95)).toEqual({ lastS: 90, nextS: null });
     expect(model.savesAround(span, 10)).toEqual({ lastS: null, nextS: 30 });
   });
 
-  it('adds up what lies between two moments', () => {
+  it('gives each fault its cost: time stopped and work since the last checkpoint', () => {
+    expect(model.faultCosts()).toEqual([
+      { point: model.points[0], jobs: ['job'], stoppedS: 60, redoneS: 10, gpuS: 70 * 16 },
+    ]);
+  });
+
+  it('lists a fault of an idle host without a cost', () => {
+    const idle = new RunModel({ ...timeline, spans: { ...timeline.spans, why: [-1, -1, -1] } });
+    expect(idle.faultCosts()).toEqual([
+      { point: idle.points[0], jobs: [], stoppedS: 0, redoneS: 0, gpuS: 0 },
+    ]);
+  });
+
+  it('adds up GPU-seconds between two moments', () => {
     expect(model.shares(0, 300).productive).toBeCloseTo(100 * (16 + 6.4 + 16));
     expect(model.shares(50, 150).productive).toBeCloseTo(50 * 16 + 50 * 6.4);
     expect(model.levelAt([1, 2, 3], 250)).toBe(3);
     expect(model.levelAt([1, 2, 3], 1e9)).toBe(3);
   });
 
-  it('says a moment', () => {
+  it('writes a moment as day and time', () => {
     expect(momentText(0)).toBe('day 1, 00:00:00');
     expect(momentText(86_400 + 3600 * 4 + 61)).toBe('day 2, 04:01:01');
   });

@@ -1,4 +1,4 @@
-// What the timelines and halls of the Run page share: the window, the cursor, and whether it plays.
+// State that the timelines and halls of the Run page share: window, cursor, and playback.
 import { showing, whole, type Window } from './view';
 
 export const kSpeeds = [
@@ -14,11 +14,11 @@ export class RunView {
   window = $state.raw<Window>({ fromS: 0, toS: 1 });
   cursorS = $state(0);
   playing = $state(false);
-  speed = $state(kSpeeds[2].value); // simulated seconds a second
+  speed = $state(kSpeeds[2].value); // simulated seconds per second
   private lastMs = 0;
   private frame = 0;
 
-  // A run of another length begins anew; the same length keeps the place.
+  // Shows the whole run if its length has changed; else keeps window and cursor.
   fit(endS: number) {
     if (endS === this.endS) return;
     this.endS = endS;

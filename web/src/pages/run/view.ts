@@ -1,17 +1,17 @@
-// The window of time that a timeline shows, as pure functions: zoom about a moment, move, keep inside.
+// The time window of a timeline, as pure functions: zoom about a moment, move, keep inside the run.
 
 export interface Window {
   fromS: number;
   toS: number;
 }
 
-const kShortestS = 1; // nobody looks at less of a run
+const kShortestS = 1; // shortest window
 
 export function whole(endS: number): Window {
   return { fromS: 0, toS: endS };
 }
 
-// The same length, pushed back where it would leave the run.
+// Returns a window of the same length, moved back inside the run.
 export function inside(window: Window, endS: number): Window {
   const length = Math.min(endS, Math.max(Math.min(kShortestS, endS), window.toS - window.fromS));
   const fromS = Math.min(Math.max(0, window.fromS), endS - length);
@@ -29,7 +29,7 @@ export function move(window: Window, byS: number, endS: number): Window {
   return inside({ fromS: window.fromS + byS, toS: window.toS + byS }, endS);
 }
 
-// A window that has the moment in it, moved no more than needed.
+// Returns a window that contains the moment, moved no more than needed.
 export function showing(window: Window, t: number, endS: number): Window {
   if (t < window.fromS) return move(window, t - window.fromS, endS);
   if (t > window.toS) return move(window, t - window.toS, endS);
@@ -41,7 +41,7 @@ const kStepsS = [
   864_000, 2_592_000, 7_776_000, 31_536_000,
 ];
 
-// Round moments for the ruler, at most `most` of them.
+// Returns at most `most` round moments for the ruler.
 export function ticks(window: Window, most: number): { stepS: number; atS: number[] } {
   const length = window.toS - window.fromS;
   const stepS = kStepsS.find((s) => length / s <= most) ?? kStepsS.at(-1)!;
@@ -50,7 +50,7 @@ export function ticks(window: Window, most: number): { stepS: number; atS: numbe
   return { stepS, atS };
 }
 
-// A tick's text: days where they are days apart, the clock where they are less.
+// Returns a tick's text: days if the ticks are days apart, else the time of day.
 export function tickText(t: number, stepS: number): string {
   const day = Math.floor(t / 86_400 + 1e-9);
   if (stepS >= 86_400) return `${day} d`;

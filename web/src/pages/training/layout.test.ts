@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { layoutValue } from './layout';
 
-test('a layout of the search becomes a value of the file', () => {
+test('a layout of the search is written as the file writes it', () => {
   expect(layoutValue('tp4 pp6 vp5 dp40 mbs1 zero1')).toBe(
     '{ tp: 4, pp: 6, vp: 5, dp: 40, mbs: 1, sharding: zero1 }',
   );
@@ -10,7 +10,7 @@ test('a layout of the search becomes a value of the file', () => {
   );
 });
 
-test('what the file has no words for is not offered', () => {
+test('a layout that the file cannot express is not offered', () => {
   expect(layoutValue('tp1 pp2 dp4 mbs1 zero1 full recompute of 40 % of layers')).toBeNull();
   expect(layoutValue('tp1 pp2 dp4 mbs1 zero1 zero-bubble')).toBeNull();
   expect(layoutValue('')).toBeNull();

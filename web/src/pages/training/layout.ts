@@ -1,9 +1,9 @@
-// A layout as the search writes it ("tp4 pp6 vp5 dp40 mbs1 zero1"), as the design file has it.
+// Converts a layout of the search ("tp4 pp6 vp5 dp40 mbs1 zero1") to the syntax of the design file.
 const kParts = /^(tp|pp|vp|cp|ep|dp|mbs)(\d+)$/;
 const kShardings = ['none', 'zero1', 'zero2', 'zero3'];
 const kRecomputes = ['selective', 'full'];
 
-// null where the file has no words for it: part of the layers computed again, zero-bubble schedules.
+// Returns null if the file cannot express it: recompute of some layers only, zero-bubble schedules.
 export function layoutValue(text: string): string | null {
   const fields: string[] = [];
   const words = text.split(' ');

@@ -1,9 +1,9 @@
-// What may stand at the cursor, from the fields that /api/v1/completions lists.
+// Completions at the cursor, from the fields that /api/v1/completions lists.
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import type { CompletionField } from '../../../lib/types';
 import { spotAt, type Spot } from './spot';
 
-// The keys below a path: "fleet[]" has "name", "node" ... from "fleet[].name", "fleet[].node".
+// Returns the keys below a path with their descriptions: "name", "node" and so on for "fleet[]".
 export function keysBelow(fields: CompletionField[], path: string): Map<string, string> {
   const prefix = path ? `${path}.` : '';
   const keys = new Map<string, string>();
@@ -18,7 +18,7 @@ export function keysBelow(fields: CompletionField[], path: string): Map<string, 
   return keys;
 }
 
-// A key that holds a map or a list wants a new line after it, not a space.
+// Returns the text after a key: no space if the key holds a map or a list.
 function keyEnding(fields: CompletionField[], path: string): string {
   const holdsMore = fields.some((f) => f.path.startsWith(`${path}.`) || f.path.startsWith(`${path}[]`));
   return holdsMore ? ':' : ': ';

@@ -4,7 +4,7 @@ import { keysBelow, optionsAt } from './completion';
 import { lintRange, minimalChange } from './editor';
 
 const fields = [
-  { path: 'site', description: 'where it stands', values: [] },
+  { path: 'site', description: 'the site', values: [] },
   { path: 'site.cooling', description: 'method', values: [{ value: 'air', detail: '15 kW' }] },
   { path: 'fleet', description: 'the machines', values: [] },
   { path: 'fleet[].node', description: 'catalog id', values: [{ value: 'dgx-h100', detail: '' }] },
@@ -17,7 +17,7 @@ describe('completion', () => {
     expect([...keysBelow(fields, 'fleet[]').keys()]).toEqual(['node', 'count']);
   });
 
-  it('offers values of a field and keys that are not there yet', () => {
+  it('offers values of a field and keys that are not present yet', () => {
     const value = optionsAt(fields, { kind: 'value', path: 'fleet[].node', typed: '', present: [] });
     expect(value.map((o) => o.label)).toEqual(['dgx-h100']);
     const key = optionsAt(fields, { kind: 'key', path: 'fleet[]', typed: '', present: ['node'] });
@@ -27,7 +27,7 @@ describe('completion', () => {
 
 describe('lint_range', () => {
   const doc = Text.of(['orrery: 1', 'site: { power: 2 }']);
-  it('marks the word at the place', () => {
+  it('marks the word at the given place', () => {
     const { from, to } = lintRange(doc, 2, 16);
     expect(doc.sliceString(from, to)).toBe('2');
   });

@@ -1,4 +1,4 @@
-// The YAML editor (CodeMirror 6): a chunk of its own, loaded after the page is there.
+// The YAML editor (CodeMirror 6), a separate chunk that is loaded after the page.
 import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
@@ -12,8 +12,10 @@ import {
 } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Lint } from '@codemirror/lint';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
-import { EditorState, type Text, type TransactionSpec } from '@codemirror/state';
+import { EditorState, StateEffect, StateField, type Text, type TransactionSpec } from '@codemirror/state';
 import {
+  Decoration,
+  type DecorationSet,
   EditorView,
   drawSelection,
   highlightActiveLine,
@@ -29,6 +31,7 @@ export interface EditorHandle {
   view: EditorView;
   setText(text: string): void;
   showDiagnostics(list: Diagnostic[]): void;
+  showApplied(lines: { fromLine: number; toLine: number } | null): void;
   goTo(line: number, column: number): void;
   destroy(): void;
 }
@@ -40,7 +43,7 @@ export interface EditorOptions {
   fields: () => Promise<CompletionField[]>;
 }
 
-// A diagnostic marks the word at its place; line 0 is the whole file and goes to the first line.
+// Returns the word that a diagnostic marks. Line 0 stands for the whole file and marks the first line.
 export function lintRange(doc: Text, line: number, column: number): { from: number; to: number } {
   const row = doc.line(Math.min(Math.max(line, 1), doc.lines));
   const from = Math.min(row.from + Math.max(column - 1, 0), row.to);
@@ -54,7 +57,7 @@ function toLint(doc: Text, d: Diagnostic): Lint {
   return { ...lintRange(doc, d.line, d.column), severity, message, source: d.code };
 }
 
-// Only what differs is replaced, so that the cursor and the folds stay where they are.
+// Returns the change that replaces only the part that differs, so that cursor and folds stay.
 export function minimalChange(before: string, after: string): TransactionSpec['changes'] {
   let from = 0;
   const shorter = Math.min(before.length, after.length);
@@ -64,8 +67,30 @@ export function minimalChange(before: string, after: string): TransactionSpec['c
   return { from, to: before.length - tail, insert: after.slice(from, after.length - tail) };
 }
 
+// Marks the lines that a fix changed, until the next edit.
+const markLines = StateEffect.define<{ fromLine: number; toLine: number } | null>();
+const lineMark = Decoration.line({ class: 'cm-applied' });
+const markedLines = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    for (const effect of transaction.effects) {
+      if (!effect.is(markLines)) continue;
+      if (!effect.value) return Decoration.none;
+      const { doc } = transaction.state;
+      const { fromLine, toLine } = effect.value;
+      const lines = Array.from(
+        { length: Math.min(toLine, doc.lines) - fromLine + 1 },
+        (_, i) => fromLine + i,
+      );
+      return Decoration.set(lines.map((n) => lineMark.range(doc.line(n).from)));
+    }
+    return transaction.docChanged ? Decoration.none : marks;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
 export function createEditor(options: EditorOptions): EditorHandle {
-  let external = false; // a change that comes from outside is not reported back
+  let external = false; // true while setText() runs, whose change is not reported
   const view = new EditorView({
     parent: options.parent,
     state: EditorState.create({
@@ -77,7 +102,7 @@ export function createEditor(options: EditorOptions): EditorHandle {
         highlightActiveLine(),
         history(),
         drawSelection(),
-        EditorView.lineWrapping, // End stays in sight of the keys
+        EditorView.lineWrapping,
         indentOnInput(),
         indentUnit.of('  '),
         bracketMatching(),
@@ -86,6 +111,7 @@ export function createEditor(options: EditorOptions): EditorHandle {
         yaml(),
         syntaxHighlighting(highlight),
         editorTheme,
+        markedLines,
         lintGutter(),
         autocompletion({ override: [completionSource(options.fields)], icons: false }),
         keymap.of([
@@ -121,6 +147,15 @@ export function createEditor(options: EditorOptions): EditorHandle {
           list.map((d) => toLint(doc, d)),
         ),
       );
+    },
+    showApplied(lines) {
+      if (lines && lines.fromLine > view.state.doc.lines) return;
+      const effects: StateEffect<unknown>[] = [markLines.of(lines)];
+      if (lines) {
+        const { from } = view.state.doc.line(lines.fromLine);
+        effects.push(EditorView.scrollIntoView(from, { y: 'center' }));
+      }
+      view.dispatch({ effects });
     },
     goTo(line, column) {
       const { from } = lintRange(view.state.doc, line, column);

@@ -1,4 +1,4 @@
-// How the editor looks: the tokens of app.css, so that both themes need no second definition.
+// Style of the editor. It uses the tokens of app.css, so one definition serves both themes.
 import { HighlightStyle } from '@codemirror/language';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
@@ -22,6 +22,10 @@ export const editorTheme = EditorView.theme({
   },
   '.cm-gutters': { backgroundColor: 'var(--paper)', color: 'var(--ink-3)', border: 'none' },
   '.cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--sunk) 55%, transparent)' },
+  '.cm-line.cm-applied': {
+    backgroundColor: 'var(--good-wash)',
+    boxShadow: 'inset 3px 0 0 var(--good)',
+  },
   '.cm-activeLineGutter': { backgroundColor: 'transparent', color: 'var(--ink)' },
   '.cm-selectionMatch': { backgroundColor: 'var(--sunk)' },
   '.cm-matchingBracket': { backgroundColor: 'var(--accent-wash) !important' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { spotAt } from './spot';
 
-// The caret is written as "|".
+// The texts below mark the caret with "|".
 function spot(text: string) {
   const offset = text.indexOf('|');
   const found = spotAt(text.replace('|', ''), offset);
@@ -36,12 +36,12 @@ describe('spot_at', () => {
     ['site:\n  region: x\n|', 'key  <>'],
     ['fleet:\n  - name: a\n  - n|', 'key fleet[] <n>'],
     ['site: { region: a,\n  cooling: air|', 'value site.cooling <air>'],
-    // The caret in a text that goes on: what follows is not its concern.
+    // Text after the caret has no effect.
     ['site: { region: a, co| }\nfleet:\n  - name: b', 'key site <co>'],
     ['site:\n  |\n  region: x', 'key site <>'],
     ['site:\n  re|gion: x', 'key site <re>'],
     ['orrery: 1\n\n|\n\nfleet: []', 'key  <>'],
-    // Nothing to complete in a comment, where a value goes on over the lines, behind a bracket.
+    // No completion in a comment, in a value over several lines, or after a bracket.
     ['fabric:\n  compute: { topology: torus }|', null],
     ['# a des|', null],
     ['site:\n  region: gcp # in V|', null],
@@ -51,7 +51,7 @@ describe('spot_at', () => {
   });
 
   it.each(['site: { region: a, cool', 'site:\n  region: a\n  cool'])(
-    'knows the keys that are there: %j',
+    'lists the keys that are present: %j',
     (text) => {
       expect(spotAt(text, text.length)?.present).toEqual(['region']);
     },

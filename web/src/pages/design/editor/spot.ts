@@ -1,22 +1,21 @@
-// Where in a design a position of its text lies, for completion: the path of the map that a key
-// would go into, or the path of the field that a value would go to.
+// Finds out, for completion, what a position in the text is for: a key of the map at a path, or a
+// value of the field at a path.
 //
 //   fleet:                      at the end of "node: dg" below: { path: "fleet[].node",
 //     - name: train               kind: "value", typed: "dg" }
 //       node: dg
 //
-// The syntax tree of the editor's YAML parser says it, made of what stands before the position with a
-// word put there, so that a place where nothing has been typed yet has a node too. What follows is
-// left out: it belongs to the text as it was, and a half-typed line would drag it along.
-// It takes about a millisecond for each kilobyte before the position.
+// It parses the text before the position plus a placeholder word, so that an empty place has a node
+// too. The text after the position is left out, because a half-typed line would change its meaning.
+// This takes about one millisecond per kilobyte before the position.
 import { yamlLanguage } from '@codemirror/lang-yaml';
 import type { SyntaxNode } from '@lezer/common';
 
 export interface Spot {
   kind: 'key' | 'value';
   path: string; // of the enclosing map for a key, of the field for a value; lists as []
-  typed: string; // what is already there before the position
-  present: string[]; // keys that the enclosing map has before the position
+  typed: string; // the word before the position
+  present: string[]; // keys of the enclosing map before the position
 }
 
 const kWord = 'here';
@@ -28,7 +27,7 @@ function keyOf(pair: SyntaxNode, read: Read): string {
   return key ? read(key) : '';
 }
 
-// The keys and lists around a node, from the outside in.
+// Returns the keys and lists that enclose a node, outermost first.
 function pathOf(node: SyntaxNode | null, read: Read): string {
   const parts: string[] = [];
   for (let at = node; at; at = at.parent) {
@@ -38,12 +37,13 @@ function pathOf(node: SyntaxNode | null, read: Read): string {
   return parts.join('').replace(/^\./, '');
 }
 
-// "[ a" may become "[ a: 1 ]", so the parser makes a map without braces of it; here it is a value.
+// Returns true for "[ a". The parser reads it as a map without braces, because it may become
+// "[ a: 1 ]"; here it is a value.
 function isListEntry(map: SyntaxNode | null): boolean {
   return map?.name === 'FlowMapping' && map.firstChild?.name !== '{' && map.parent?.name === 'Item';
 }
 
-// Null in a comment, where a value goes on over several lines, and behind what is complete.
+// Returns null in a comment, in a value over several lines, and after a complete entry.
 export function spotAt(text: string, offset: number): Spot | null {
   const before = text.slice(0, offset);
   const read: Read = (node) => before.slice(node.from, node.to);
@@ -63,6 +63,6 @@ export function spotAt(text: string, offset: number): Spot | null {
   const path = pathOf(holder, read);
   const inFlow = holder?.parent?.name.startsWith('Flow');
   const besideKey = holder?.name === 'Pair' && !before.slice(holder.from).includes('\n');
-  // Alone on its line or after a dash a word is the first key of a map to come.
+  // A word alone on its line or after a dash is the first key of a new map.
   return { kind: inFlow || besideKey ? 'value' : 'key', path, typed, present: [] };
 }
