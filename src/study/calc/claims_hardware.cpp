@@ -14,7 +14,7 @@ namespace {
 using PartIds = std::initializer_list<std::string_view>;
 using AcceleratorFigure = double (*)(const catalog::Accelerator&);
 
-// One case an accelerator, its catalog figure held against the criterion.
+// One case per accelerator: its catalog figure is compared with the criterion.
 ClaimFinding try_accelerators(const ClaimContext& c, Criterion criterion, PartIds ids,
                               AcceleratorFigure figure, const char* formula = "catalog row") {
   ClaimFinding f{.criterion = std::move(criterion)};
@@ -55,7 +55,7 @@ ClaimFinding mi300x_hbm(const ClaimContext& c) {
   return try_accelerators(c, about(192e9, figures::Unit::bytes), {"mi300x"}, memory);
 }
 
-// 128b/130b coding leaves 128 of 130 bits; x16 lanes, one direction.
+// 128b/130b coding uses 128 of 130 bits; x16 lanes, one direction.
 BytesPerSecond pcie5_x16(const ClaimContext& c) {
   return gbits_per_s(c.input("pcie5-transfer").number() * 16 * 128 / 130);
 }
@@ -67,7 +67,7 @@ ClaimFinding pcie5(const ClaimContext& c) {
   try_case(f, "the link, one direction",
            exact(pcie5_x16(c).base(), lane.basis, "claims_inputs/pcie5-transfer"),
            "32 GT/s x 16 lanes x 128/130 / 8");
-  try_case(f, "a copy as a program sees it",
+  try_case(f, "a copy as a program measures it",
            exact(copy.number() * 1e9, copy.basis, "claims_inputs/pcie5-copy"),
            "measured on one H200");
   f.only_if = fmt::format("the link's own rate is meant; a program sees {}, {} of it",

@@ -35,7 +35,7 @@ ClaimFinding gqa_llama3(const ClaimContext& c) {
   return f;
 }
 
-// Bytes a decode step reads: the weights once and every request's cache.
+// Bytes that a decode step reads: the weights once, and every request's cache.
 struct Traffic {
   double weights = 0;       // at 16 bits
   double kv_per_token = 0;  // at 16 bits
@@ -44,7 +44,7 @@ struct Traffic {
     const double kv = kv_per_token * cached_tokens;
     return (weights + kv) / (weights * weight_bytes / 2 + kv);
   }
-  // Cached tokens at which `weight_bytes` a weight still saves `factor`.
+  // Returns the cached tokens up to which `weight_bytes` per weight still save `factor`.
   double tokens_at(double factor, double weight_bytes) const {
     return weights * (1 - factor * weight_bytes / 2) / (kv_per_token * (factor - 1));
   }
@@ -139,7 +139,8 @@ ClaimFinding batch_3_10x(const ClaimContext& c) {
   return f;
 }
 
-// GPUs of a pod by its load: a 70B model on A100 and an 8B model on L40S, each within the promise.
+// GPUs in a pod by its load: a 70B model on A100 and an 8B model on L40S, each within its
+// objectives.
 ClaimFinding chat_pod(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(8, 16, figures::Unit::count)};
   f.criterion.text = "8 to 16 GPUs";

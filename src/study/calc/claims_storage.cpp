@@ -22,7 +22,7 @@ constexpr const char* kStoragePage = "docs/models/storage.md";
 // A scalable unit of the H100 reference architecture.
 constexpr double kUnitGpus = 256;
 
-// One accelerator of an MLPerf Storage workload.
+// One accelerator in an MLPerf Storage workload.
 struct Reader {
   std::string label;
   double batch = 0;
@@ -54,7 +54,7 @@ Reader mlperf_reader(const ClaimContext& c, std::string_view workload, std::stri
   return r;
 }
 
-// A language model's tokens: 70B at 1,000 tokens/s a GPU, about what an H100 trains.
+// A language model's tokens: 70B at 1,000 tokens/s per GPU, about what an H100 trains.
 Reader text_reader(const ClaimContext& c) {
   const double per_token = c.input("bytes-per-token").number();
   return {.label = "a 70B language model on H100",
@@ -110,7 +110,7 @@ ClaimFinding util_4060(const ClaimContext& c) {
   return f;
 }
 
-// Four PCIe 5 drives of a node, for its eight GPUs.
+// Four PCIe 5 drives per node, for its eight GPUs.
 ClaimFinding util_90(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   const catalog::StorageDevice* drive = c.catalog().storage_device("tlc-gen5");
@@ -224,9 +224,10 @@ ClaimFinding scale_linear(const ClaimContext& c) {
   }
   if (rows.size() < 2) return f;
   const storage::ScaleOutFit fit = fit_scale_out(rows);
-  // (K1 t0 + S/b) / (K t0 + S/b) >= 0.95, both sides with the same fixed cost.
+  // Solves (K1 t0 + S/b) / (K t0 + S/b) >= 0.95, with the same fixed cost on both sides.
   const Bytes size = rows.front().size;
-  const double transfer = size / fit.per_server / fit.fixed;  // of one node alone, in fixed costs
+  // time of a single node, in units of the fixed cost
+  const double transfer = size / fit.per_server / fit.fixed;
   const double limit = std::floor((first_nodes + transfer * kAbout) / (1 - kAbout));
   show_beside(f, "fixed cost of every checkpoint", figures::Unit::seconds,
               computed(fit.fixed.base(), 0.3, kStoragePage), "fit of t = t0 + (S/K)/b");

@@ -79,7 +79,7 @@ ClaimFinding failures_weekly(const ClaimContext& c) {
   return f;
 }
 
-// Use of the GPUs of a pipeline that nothing starves: what the bubble leaves.
+// Returns the use of a pipeline's GPUs if nothing starves it: what the bubble leaves.
 double pipeline_use(int stages, int microbatches) {
   const training::StageTimes one{.forward = 1, .dgrad = 1, .wgrad = 1};
   const training::PipelineTime t = training::pipeline_time({one, one, one, stages}, microbatches, 1,
@@ -115,7 +115,8 @@ double exposed_share(const training::StepEstimate& s) {
   return s.seconds > 0 ? sum / s.seconds : 0;
 }
 
-// An 8B model sharded over all GPUs, which is what most teams above one node begin with.
+// Share of the step that waits for the network, for an 8B model sharded over all GPUs, as most
+// teams beyond one node begin.
 double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
   jobs::TrainingQuery q{
       .model = c.model("llama-3-8b"), .accelerator = &c.accelerator("h100-sxm"), .gpus = gpus};
@@ -129,7 +130,8 @@ double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
   return p ? exposed_share(p->step) : 0;
 }
 
-// The NIC rate of a GPU below which the share passes `wanted`, by bisection in the exponent.
+// Returns the NIC rate per GPU below which the share exceeds `wanted`, by bisection in the
+// exponent.
 BytesPerSecond rate_for_share(const ClaimContext& c, int gpus, double wanted) {
   double low = math::log(gbits_per_s(1).base());
   double high = math::log(gbits_per_s(1600).base());
@@ -166,7 +168,8 @@ ClaimFinding net_above_8(const ClaimContext& c) {
   return f;
 }
 
-// The template of that case, with its fleet, site and store in proportion, on 400 Gb/s InfiniBand.
+// The template of that case, with its fleet, site and store scaled together, on 400 Gb/s
+// InfiniBand.
 ClaimFinding av_cluster(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.90, figures::Unit::ratio)};
   f.criterion.text = "goodput of the example design at least 90 %";

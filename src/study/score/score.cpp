@@ -1,5 +1,3 @@
-#include "study/score/score.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
+#include "study/score/score.h"
 
 namespace orrery::score {
 namespace {
