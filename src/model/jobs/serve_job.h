@@ -43,9 +43,9 @@ struct ServeJob {
   std::optional<double> shared;   // share of a prompt that is shared; none: the share that is found
   std::optional<traffic::RetrievalLaw> retrieval;  // reads that complete a prompt
 
-  ServingQuery query;                        // for a transformer
-  serving::Replica replica;                  // for a transformer
-  int devices_per_replica = 1;               // accelerators, or one slice
+  ServingQuery query;           // for a transformer
+  serving::Replica replica;     // for a transformer
+  int devices_per_replica = 1;  // accelerators, or one slice
   // slice that a replica runs on; none: whole accelerators
   std::optional<machine::FleetSlice> slice;
   // devices of the fleet that are available to this service

@@ -30,7 +30,7 @@ struct ServingAsk {
   std::vector<std::string> engines;
   // of weights and cache; formats that the accelerator lacks are left out
   std::vector<catalog::Dtype> formats;
-  int tp = 0;                           // 0: every power of two up to most_tp
+  int tp = 0;  // 0: every power of two up to most_tp
   int most_tp = 8;
   bool joined = true;                           // try prefill and decode on the same replicas
   bool apart = true;                            // try prefill and decode on separate replicas

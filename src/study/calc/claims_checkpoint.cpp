@@ -165,7 +165,7 @@ ClaimFinding ckpt_fraction(const ClaimContext& c) {
     const Seconds write = size / *rate;
     try_case(f, fmt::format("4 SU store at '{}'", to_text(level)),
              computed(write / step, 0.15, kPage),
-             fmt::format("{} / {} / {} a step", show(size.base(), figures::Unit::bytes),
+             fmt::format("{} / {} / {} per step", show(size.base(), figures::Unit::bytes),
                          show(rate->base(), figures::Unit::bytes_per_s),
                          show(step.base(), figures::Unit::seconds)));
   }

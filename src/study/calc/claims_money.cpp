@@ -91,10 +91,10 @@ ClaimFinding power_share_opex(const ClaimContext& c) {
   const auto run = [&](const char* label, double share, const char* formula) {
     try_case(f, label, computed(share, 0.2, kOwnershipPage), formula);
   };
-  run("of all yearly cost", rented.electricity_of_total, "electricity / (capital + running)");
-  run("of running cost, colocation", rented.electricity_of_running,
+  run("share of all yearly cost", rented.electricity_of_total, "electricity / (capital + running)");
+  run("share of running cost, colocation", rented.electricity_of_running,
       "electricity / (electricity + colocation + staff + repair)");
-  run("of running cost, own hall", hall.electricity_of_running,
+  run("share of running cost, own hall", hall.electricity_of_running,
       "electricity / (electricity + staff + repair)");
   const double usual_kwh = owned_h100(c, true).electricity / usd_per_kwh(1);
   for (const char* id : {"usa", "deu", "gbr"}) {
@@ -103,7 +103,7 @@ ClaimFinding power_share_opex(const ClaimContext& c) {
     cost::OwnershipInput in = owned_h100(c, true);
     in.electricity = (region->price_low + region->price_high) / 2;
     try_case(
-        f, fmt::format("of running cost, own hall in {}", region->name),
+        f, fmt::format("share of running cost, own hall in {}", region->name),
         computed(owned_cost(in).electricity_of_running, 0.2, region->provenance.reference),
         fmt::format("the same at {} USD/kWh", significant(in.electricity / usd_per_kwh(1), 3)));
   }
@@ -199,14 +199,14 @@ LifeOf70b life_of_70b(const ClaimContext& c) {
 constexpr std::array kTraffic = {1e9, 1e10, 1e11, 5e11};
 
 std::string per_day(double tokens) {
-  return fmt::format("{} output tokens a day", show(tokens, figures::Unit::count));
+  return fmt::format("{} output tokens per day", show(tokens, figures::Unit::count));
 }
 
 void show_life(ClaimFinding& f, const LifeOf70b& life) {
   show_beside(f, "H100-hours of training", figures::Unit::count,
               computed(life.training_hours, 0.25, "docs/models/training.md"),
               "70B on 15T tokens at MFU 0.4, goodput 0.95");
-  show_beside(f, "output tokens an H100-hour, half loaded", figures::Unit::count,
+  show_beside(f, "output tokens per H100-hour, half loaded", figures::Unit::count,
               computed(life.tokens_per_hour, 0.3, "docs/models/serving.md"),
               "FP8, tp 4, 1,024 tokens in and 256 out");
 }

@@ -173,7 +173,7 @@ ClaimFinding chat_pod(const ClaimContext& c) {
         fmt::format("{}{} gets {} requests/s (8 GPUs) to {} (16)", f.only_if.empty() ? "" : ", ",
                     pod.label, significant(load_of(8), 2), significant(load_of(16), 2));
   }
-  f.only_if += " (512 tokens in, 256 out, first token within 2 s and 100 ms a token at p99)";
+  f.only_if += " (512 tokens in, 256 out, first token within 2 s and 100 ms per token at p99)";
   return f;
 }
 

@@ -41,7 +41,7 @@ ClaimFinding air_limit(const ClaimContext& c) {
   try_case(f, "practical limit with containment", fact(m.rack_practical_max.base(), m.provenance),
            "catalog row");
   const facility::RackFit fit = full_rack(c, "dgx-h100", "air-contained");
-  show_beside(f, "DGX H100 a rack within it", figures::Unit::count,
+  show_beside(f, "DGX H100 per rack within it", figures::Unit::count,
               exact(fit.nodes, Basis::derived, kCoolingPage), kw(fit.power));
   return f;
 }

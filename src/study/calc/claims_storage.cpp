@@ -118,7 +118,7 @@ ClaimFinding util_90(const ClaimContext& c) {
   const BytesPerSecond fetch = drive->read * (4 * storage::kDeliveredShare / 8);
   const auto run = [&](const Reader& r, double cores) {
     const storage::LoaderRate rate = loader(c, r, fetch, cores);
-    try_case(f, fmt::format("{}, {} cores a GPU", r.label, significant(cores, 3)),
+    try_case(f, fmt::format("{}, {} cores per GPU", r.label, significant(cores, 3)),
              computed(rate.utilisation, 0.1, kLoaderPage),
              fmt::format("{} a GPU of {} asked, limit {}",
                          show(fetch.base(), figures::Unit::bytes_per_s),
@@ -236,8 +236,8 @@ ClaimFinding scale_linear(const ClaimContext& c) {
   show_beside(f, "nodes at which the fit falls to 0.95 of linear", figures::Unit::count,
               computed(limit, 0.3, kStoragePage));
   f.only_if = fmt::format(
-      "the transfer is long beside its fixed cost ({} in every checkpoint): up to "
-      "{} nodes for {}; {} reach {}",
+      "the transfer is long compared with its fixed cost ({} in every checkpoint): up to {} nodes "
+      "for {}; {} reach {}",
       show(fit.fixed.base(), figures::Unit::seconds), limit,
       show(size.base(), figures::Unit::bytes), labels_of(f, false),
       show(f.cases.back().figure.estimate.value, figures::Unit::ratio));

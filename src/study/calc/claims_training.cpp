@@ -21,7 +21,7 @@ namespace {
 
 ClaimFinding gang_7of8(const ClaimContext&) {
   ClaimFinding f{.criterion = at_least(1, figures::Unit::count)};
-  f.criterion.text = "nodes stand idle for ever";
+  f.criterion.text = "nodes are idle for ever";
   const auto held = [&](const char* label, std::vector<cluster::HeldGang> gangs, int free,
                         const char* formula) {
     const cluster::HoldOutcome o = resolve_holds(gangs, free);
@@ -152,14 +152,14 @@ ClaimFinding net_above_8(const ClaimContext& c) {
   };
   for (const Case k :
        {Case{64, 400}, Case{64, 100}, Case{64, 25}, Case{1024, 400}, Case{1024, 50}}) {
-    try_case(f, fmt::format("{} H100, {} Gb/s a GPU", grouped(k.gpus), k.gbits),
+    try_case(f, fmt::format("{} H100, {} Gb/s per GPU", grouped(k.gpus), k.gbits),
              computed(share_of(c, k.gpus, gbits_per_s(k.gbits)), 0.3, "docs/models/training.md"),
-             "exposed communication / step, 8B sharded over all, 8,192 tokens a GPU");
+             "exposed communication / step, 8B sharded over all, 8,192 tokens per GPU");
   }
   show_beside(f, "8 H100 in one node", figures::Unit::ratio,
               computed(share_of(c, 8, gbits_per_s(400)), 0.3, "docs/models/training.md"));
   const BytesPerSecond rate = rate_for_share(c, 64, kProblem);
-  show_beside(f, "network a GPU at which 64 H100 wait a tenth of the step",
+  show_beside(f, "network rate per GPU at which 64 H100 wait a tenth of the step",
               figures::Unit::bytes_per_s, computed(rate.base(), 0.3, "docs/models/training.md"));
   f.only_if = fmt::format(
       "each GPU has less than about {} Gb/s of network (8B sharded over 64 "
@@ -194,7 +194,7 @@ ClaimFinding av_cluster(const ClaimContext& c) {
     try_case(
         f, fmt::format("{} H100", grouped(gpus)),
         computed(t.goodput, 0.05, "data/templates/av-vision.yaml"),
-        fmt::format("run of {}, NICs {} a node", show(t.run_time.base(), figures::Unit::seconds),
+        fmt::format("run of {}, NICs {} per node", show(t.run_time.base(), figures::Unit::seconds),
                     show(r.networks().compute.per_node().base(), figures::Unit::bytes_per_s)));
   }
   f.only_if = "the store grows with the GPUs and the batch feeds them all: goodput holds at " +

@@ -49,9 +49,9 @@ struct SimulatedOptions {
   Seconds starting = seconds(0.1);    // from allocation to a running job
   // time to kill a run that the controller forgot, once its nodes report it
   Seconds killing = seconds(2);
-  Seconds fencing = seconds(1);       // from the order until the node is surely off
-  Seconds save = seconds(5);          // between two saves of the controller's state
-  Seconds timeout = seconds(60);      // from a node's last answer until it is marked down
+  Seconds fencing = seconds(1);   // from the order until the node is surely off
+  Seconds save = seconds(5);      // between two saves of the controller's state
+  Seconds timeout = seconds(60);  // from a node's last answer until it is marked down
   Seconds epoch = seconds(1'700'000'000);
 };
 

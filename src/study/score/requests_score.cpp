@@ -160,10 +160,10 @@ GpuFactors calibrated(const machine::Models& models, const RequestLog& log) {
 
 struct Calibrated {
   machine::Models models;
-  std::string told;
+  std::string note;
 };
 
-std::string told(const GpuFactors& f) {
+std::string note_of(const GpuFactors& f) {
   return fmt::format("compute x {:.2f}, bandwidth x {:.2f}, {:.1f} ms per step", f.compute,
                      f.memory, f.step.base() * 1e3);
 }
@@ -242,7 +242,7 @@ Result<Score> score_requests(const CsvTable& table, const ScoreInputs& inputs) {
     if (!log.calibrates) continue;
     const GpuFactors f = calibrated(inputs.models, log);
     gpus.insert_or_assign(log.query.accelerator->id,
-                          Calibrated{with_factors(inputs.models, log.query, f), told(f)});
+                          Calibrated{with_factors(inputs.models, log.query, f), note_of(f)});
   }
   for (const RequestLog& log : logs) {
     const auto own = gpus.find(log.query.accelerator->id);
@@ -252,7 +252,7 @@ Result<Score> score_requests(const CsvTable& table, const ScoreInputs& inputs) {
       score.skipped.push_back({log.id, records.error().front().what, true});
     } else {
       add_rows(score, log, predicted_figures(*records),
-               shipped ? "parameters as shipped" : own->second.told);
+               shipped ? "parameters as shipped" : own->second.note);
     }
   }
   return score;

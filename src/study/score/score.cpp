@@ -1,3 +1,5 @@
+#include "study/score/score.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "core/base/json_writer.h"
 #include "core/base/statistics.h"
 #include "core/base/text.h"
-#include "study/score/score.h"
 
 namespace orrery::score {
 namespace {

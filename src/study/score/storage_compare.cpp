@@ -114,7 +114,7 @@ void plan_decode(const review::Review& review, std::vector<Planned>& all) {
     source = "the design";
   }
   if (decode <= Seconds(0)) return;
-  all.push_back({"decode_core", "JPEGs a core", figures::Unit::per_second,
+  all.push_back({"decode_core", "JPEGs per core", figures::Unit::per_second,
                  within(1 / decode.base(), kErrorDecode, kErrorDecode, Basis::measured, source)});
 }
 
@@ -227,7 +227,7 @@ const char* to_text(StorageWall wall) {
     case StorageWall::device_bandwidth:
       return "device bandwidth";
     case StorageWall::iops:
-      return "requests a second";
+      return "requests per second";
     case StorageWall::metadata:
       return "metadata";
     case StorageWall::loader_cpu:

@@ -176,8 +176,8 @@ std::string tier_calibration_text(const machine::TierMeasurement& m) {
   }
   if (!m.read && !m.write) {
     out +=
-        " one client cannot show what a shared tier gives to all clients, so its planned rates are "
-        "kept (--whole-tier says that it can)";
+        "  one client cannot show what a shared tier gives to all clients, so its planned rates "
+        "are kept (--whole-tier says that it can)\n";
   }
   return out;
 }

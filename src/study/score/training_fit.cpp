@@ -62,7 +62,7 @@ struct Fitter {
   const FitOptions& options;
   machine::Models& models;
   std::vector<double*> fields;
-  std::vector<double> misses;              // ln(predicted / measured) of each row
+  std::vector<double> misses;  // ln(predicted / measured) of each row
   // of each row; parameters that do not affect it are left out
   std::vector<std::vector<Slope>> slopes;
   training::StepScratch scratch;
@@ -134,7 +134,7 @@ struct Fitter {
     return solve(a, b) ? b : std::vector<double>{};
   }
   // Returns 1 - (variance after the rows / variance of the prior).
-  std::vector<double> told() const {
+  std::vector<double> decided() const {
     std::vector<double> none;
     const std::vector<double> a = normal(0, none);
     std::vector<double> all(fields.size());
@@ -239,7 +239,7 @@ FitReport fit_training(const std::vector<TrainingRow>& rows,
   for (int i = 0; again && i < options.rounds; ++i) again = fitter.round(i, damping) || i < 3;
   report.loss_after = fitter.loss() / count;
   report.evaluations = fitter.evaluations;
-  if (options.with_told) report.told = fitter.told();
+  if (options.with_decided) report.decided = fitter.decided();
   return report;
 }
 

@@ -44,7 +44,7 @@ struct FitOptions {
   double largest_step = 0.5;    // change of ln(value) in one round
   double enough = 1e-4;         // a round that lowers the loss by less than this share is the last
   double knee = 0.08;           // c of rho
-  bool with_told = false;       // asks for FitReport::told
+  bool with_decided = false;    // asks for FitReport::decided
 };
 
 struct FitReport {
@@ -53,7 +53,7 @@ struct FitReport {
   int evaluations = 0;
   // For each parameter, how far rows decide it: 0 if no row affects it and it keeps its prior,
   // close to 1 if the prior no longer matters.
-  std::vector<double> told;
+  std::vector<double> decided;
 };
 
 // Returns the value that a parameter names; nullptr if the calibration has no such subject or

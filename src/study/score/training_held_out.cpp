@@ -207,10 +207,10 @@ Result<CalibrationFile> fitted_intervals(const CsvTable& table, const ScoreInput
   }
   std::string text = "unseen,class,width,source\n";
   for (const training::UnseenWidth& w : models.training.widths) {
-    const bool told = w.of != training::Unseen::layout;
+    const bool is_left_out = w.of != training::Unseen::layout;
     text += fmt::format("{},{},{:.3f},{}\n", word_of(w.of), w.experts ? "moe" : "dense", w.width,
-                        told ? "rows left out: 80 % lie inside"
-                             : "tuned rows whose layouts were left open: 80 % lie inside");
+                        is_left_out ? "rows left out: 80 % lie inside"
+                                    : "tuned rows whose layouts were left open: 80 % lie inside");
   }
   return CalibrationFile{std::string(kIntervalFile), std::move(text)};
 }

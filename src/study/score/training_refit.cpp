@@ -268,7 +268,7 @@ std::vector<Inherited> inherited_fields(training::TrainingCalibration& c,
 
 // Makes what families and generations have in common the prior of each, and the family "default": a
 // family without rows is then predicted like the others, not by an old assumption.
-void pool_priors(machine::Models& models, const std::vector<double>& told,
+void pool_priors(machine::Models& models, const std::vector<double>& decided,
                  std::vector<TrainingFitParameter>& parameters) {
   std::map<std::string, Pool> all;
   const auto name = [](const TrainingFitParameter& p) {
@@ -281,16 +281,16 @@ void pool_priors(machine::Models& models, const std::vector<double>& told,
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TrainingFitParameter& p = parameters[i];
     Pool& pool = all.try_emplace(name(p), Pool{1, math::log(p.prior / p.apart)}).first->second;
-    pool.weight += told[i];
-    pool.sum += told[i] * value(p);
+    pool.weight += decided[i];
+    pool.sum += decided[i] * value(p);
   }
   std::map<std::string, Pool> near;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TrainingFitParameter& p = parameters[i];
     const std::string key = name(p) + " " + generation_of(models, p);
     Pool& pool = near.try_emplace(key, Pool{1, math::log(all[name(p)].mean())}).first->second;
-    pool.weight += told[i];
-    pool.sum += told[i] * value(p);
+    pool.weight += decided[i];
+    pool.sum += decided[i] * value(p);
   }
   for (TrainingFitParameter& p : parameters) {
     TrainingFitParameter common = p;
@@ -306,7 +306,7 @@ void pool_priors(machine::Models& models, const std::vector<double>& told,
 }  // namespace
 
 namespace {
-constexpr double kUntold = 1e-6;  // a parameter that no row affects
+constexpr double kUndecided = 1e-6;  // a parameter that no row affects
 // Share of a prior's width: a shipped value is based on hundreds of rows, a user's on few.
 constexpr double kAdjustWidth = 0.7;
 }  // namespace
@@ -316,11 +316,11 @@ machine::Models refit_training(const machine::Models& shipped, const std::vector
   std::vector<TrainingFitParameter> parameters = given;
   machine::Models models = shipped;
   const std::vector<Inherited> inherited = inherited_fields(models.training, parameters);
-  const auto to_priors = [&](const std::vector<double>& told) {
+  const auto to_priors = [&](const std::vector<double>& decided) {
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       const TrainingFitParameter& p = parameters[k];
       double* field = fitted_field(models.training, p);
-      if (field != nullptr && (told.empty() || told[k] < kUntold)) *field = p.prior;
+      if (field != nullptr && (decided.empty() || decided[k] < kUndecided)) *field = p.prior;
       if (p.subject != FitSubject::framework) continue;
       for (const Inherited& i : inherited) {
         if (i.name == p.name) *i.field = p.prior / p.apart;
@@ -329,11 +329,11 @@ machine::Models refit_training(const machine::Models& shipped, const std::vector
   };
   to_priors({});
   models.training.seen = seen_in(rows);
-  const FitReport first = fit_training(rows, parameters, {.with_told = true}, models);
+  const FitReport first = fit_training(rows, parameters, {.with_decided = true}, models);
   if (parameters.size() > 1) {
-    pool_priors(models, first.told, parameters);
+    pool_priors(models, first.decided, parameters);
     // What rows decide starts from the result of the first fit.
-    to_priors(first.told);
+    to_priors(first.decided);
     fit_training(rows, parameters, {}, models);
   }
   // A release without rows is taken to be like its neighbour.

@@ -119,8 +119,8 @@ jobs::LayoutWish wish_of_row(const Fields& f, const catalog::ModelShape& m) {
   w.schedule = from_any_word<catalog::Schedule>(f.text("schedule"));
   w.sequence_parallel = f.flag("sequence_parallel");
   w.async_tp = f.flag("async_tp").value_or(false);
-  const bool told = w.tp && w.pp && w.microbatch;
-  if (!w.vp && (told || w.schedule == catalog::Schedule::one_f_one_b)) w.vp = 1;
+  const bool is_complete = w.tp && w.pp && w.microbatch;
+  if (!w.vp && (is_complete || w.schedule == catalog::Schedule::one_f_one_b)) w.vp = 1;
   if (!w.vp && w.schedule == catalog::Schedule::interleaved) w.vp = 2;
   if (w.schedule == catalog::Schedule::interleaved) w.schedule = catalog::Schedule::one_f_one_b;
   return w;

@@ -97,7 +97,7 @@ class ReadStream final : private fabric::FlowObserver {
 
   sim::Kernel& kernel_;
   StreamShape shape_;
-  // A flow and the hosts that it stands for.
+  // A flow and the hosts that it represents.
   struct Part {
     int hosts = 1;
     BytesPerSecond rate;
