@@ -268,12 +268,12 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Failures> S>
 void visit_parts(V& v, S& s) {
   v("shape", s.shape,
-    Field{
-        .doc = "Weibull shape of a node's time between failures, counted from the start of the run "
-               "and from each repair: below 1, failures come early in its life; above 1, late",
-        .absent = "1: exponential, the same at any age",
-        .range = Range::positive,
-        .moves = "mtbf rises"});
+    Field{.doc =
+              "Weibull shape of a node's time between failures, counted from the start of the run "
+              "and from each repair: below 1, failures come early in its life; above 1, late",
+          .absent = "1: exponential, the same at any age",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
   v("link_mtbf", s.link_mtbf,
     Field{.doc = "mean time between failures of one port of a node on the compute network, cable "
                  "included; a failure takes the node down",

@@ -70,7 +70,7 @@ struct Recovery {
   std::optional<Seconds> hang_timeout;  // time until a hang is detected
   std::optional<Seconds> requeue;       // drain, pick a spare, start the processes
   std::optional<Seconds> restart;       // initialise and load the checkpoint; none: computed
-  bool automatic = true;           // false: a person acts
+  bool automatic = true;                // false: a person acts
   std::optional<Seconds> operator_response;
 
   bool operator==(const Recovery&) const = default;

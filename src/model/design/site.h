@@ -12,14 +12,14 @@ namespace orrery::design {
 
 struct Site {
   std::string name = "main";
-  std::string region;          // catalog region id or alias
+  std::string region;  // catalog region id or alias
   // power that the site can supply, IT and cooling together; none: unlimited
   std::optional<Watts> power;
   std::string cooling = "air-contained";  // catalog cooling method
   // power limit of one rack; none: what the cooling method allows
   std::optional<Watts> rack;
-  std::optional<int> racks;               // rack positions in the hall; none: as many as needed
-  std::string redundancy = "n+1";         // catalog redundancy scheme
+  std::optional<int> racks;        // rack positions in the hall; none: as many as needed
+  std::string redundancy = "n+1";  // catalog redundancy scheme
   std::vector<std::string>
       power_chain;            // catalog power stages, utility side first; empty: the usual chain
   std::optional<double> pue;  // overrides the computed one

@@ -104,7 +104,7 @@ struct Checkpoint {
 
 struct Lora {
   int rank = 16;
-  std::vector<std::string> targets = {"qkv", "o"};   // qkv, o, mlp
+  std::vector<std::string> targets = {"qkv", "o"};  // qkv, o, mlp
   // format of the frozen weights; none: the run's
   std::optional<catalog::Precision> base_precision;
 
@@ -179,8 +179,8 @@ struct AgentLoop {
 };
 
 struct Arrivals {
-  PerSecond rate;   // mean
-  double peak = 1;  // rate in the busiest hour over the mean
+  PerSecond rate;     // mean
+  double peak = 1;    // rate in the busiest hour over the mean
   std::string trace;  // a built-in mix ("chat", "code", "summary") or a path; empty: Poisson
   std::optional<double> input_tokens;  // mean per request; none: the trace's
   std::optional<double> output_tokens;

@@ -17,7 +17,7 @@ class ServiceCheck {
   ServiceCheck(const design::PlaceMap& places, ValueReader& values) : places_(places), v_(values) {}
 
   // Checks that fields about conversations and routers have something to act on.
-  void talks(const design::Serve& s, const std::string& path) {
+  void conversations(const design::Serve& s, const std::string& path) {
     const auto refuse = [&](const std::string& field, std::string what, std::string why,
                             std::string fix) {
       complain(path + field, {"design.talks", std::move(what), std::move(why), std::move(fix)});
@@ -203,7 +203,7 @@ class ServiceCheck {
 void check_service(const design::Serve& serve, const std::string& path,
                    const design::PlaceMap& places, ValueReader& values) {
   ServiceCheck check(places, values);
-  check.talks(serve, path);
+  check.conversations(serve, path);
   check.scaling(serve, path);
   check.kv_tier(serve, path);
   check.adapters(serve, path);

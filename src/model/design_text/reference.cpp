@@ -89,8 +89,11 @@ std::string moves_of(const design::Field& f) {
     const auto figure = rest.substr(0, rest.find(' '));
     return fmt::format("`{}` of a run{}", figure, rest.substr(figure.size()));
   }
-  const bool named = first == "rule" || first == "emit";
-  return named ? fmt::format("{} `{}`", first, rest) : fmt::format("`{}` {}", first, rest);
+  if (first == "emit") {
+    if (rest == "store") return "the files of `orrery store`";
+    return rest.empty() ? "emitted files" : fmt::format("files of `orrery emit {}`", rest);
+  }
+  return first == "rule" ? fmt::format("rule `{}`", rest) : fmt::format("`{}` {}", first, rest);
 }
 
 std::string section_text(const SectionShape& section) {

@@ -7,7 +7,7 @@
 namespace orrery::jobs {
 namespace {
 
-constexpr int kTalkRounds = 4;  // rounds in which cache hits and replica load converge
+constexpr int kRounds = 4;  // rounds in which cache hits and replica load converge
 
 traffic::TalkCase talk_of(const design::Serve& serve) {
   const ServeLengths l = lengths_of(serve);
@@ -40,15 +40,15 @@ void add_history(serving::RequestShape& r, const design::Serve& serve) {
   r.input_p99 *= r.input / fresh;
 }
 
-void settle_talks(serving::RequestShape& r, const design::Serve& serve,
-                  const serving::Replica& replica, const serving::ServingCosts& costs,
-                  const TalkAsk& ask) {
+void settle_conversations(serving::RequestShape& r, const design::Serve& serve,
+                          const serving::Replica& replica, const serving::ServingCosts& costs,
+                          const ConversationAsk& ask) {
   if (serve.arrivals.visits() <= 1 || !serve.prefix_cache) return;
   traffic::TalkCase talk = talk_of(serve);
   talk.tokens = replica.memory.kv_tokens;
   const double history = talk_history(talk);
   const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
-  for (int round = 0; round < kTalkRounds; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const serving::ServingPoint most = capacity(replica, r, ask.target, costs);
     if (most.concurrency < 1) return;
     talk.replicas = ask.replicas.value_or(

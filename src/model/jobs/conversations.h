@@ -17,15 +17,15 @@ namespace orrery::jobs {
 // service has one. Does nothing for requests that are not turns.
 void add_history(serving::RequestShape& request, const design::Serve& serve);
 
-struct TalkAsk {
+struct ConversationAsk {
   serving::ServingTarget target;
   PerSecond peak;
   std::optional<double> replicas;                    // none: as many as the peak needs
   double load = figures::assumptions::kReplicaLoad;  // share of a replica's capacity
 };
 // Sets the share of each prompt that a replica's cache still holds from its conversation.
-void settle_talks(serving::RequestShape& request, const design::Serve& serve,
-                  const serving::Replica& replica, const serving::ServingCosts& costs,
-                  const TalkAsk& ask);
+void settle_conversations(serving::RequestShape& request, const design::Serve& serve,
+                          const serving::Replica& replica, const serving::ServingCosts& costs,
+                          const ConversationAsk& ask);
 
 }  // namespace orrery::jobs

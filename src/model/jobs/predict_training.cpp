@@ -78,7 +78,7 @@ compute::DeviceOptions libraries_of(const machine::Models& models, const Trainin
 
 machine::Costs training_costs(const machine::Models& models, const TrainingQuery& q) {
   const bool alone = q.nic <= BytesPerSecond(0);
-  // In-network reduction is left out: training libraries do not use it unless told to.
+  // In-network reduction is left out: training libraries use it only if configured.
   return machine::Costs(models,
                         {.accelerator = q.accelerator,
                          .domain = q.scaleup,

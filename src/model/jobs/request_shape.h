@@ -25,7 +25,7 @@ struct ServeLengths {
 ServeLengths lengths_of(const design::Serve& serve);
 
 // Returns the mean request. In a conversation, that is the average turn including its history.
-// Assumes that the prefix cache holds all of the history; settle_talks() corrects that.
+// Assumes that the prefix cache holds all of the history; settle_conversations() corrects that.
 serving::RequestShape request_of(const machine::Machine& machine, const design::Serve& serve);
 
 // Returns the bytes that cross a line with one request: what the design says, or else its text.

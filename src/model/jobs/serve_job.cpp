@@ -153,9 +153,9 @@ void fill_transformer(ServeJob& job, const machine::Machine& m) {
   job.error = math::hypot(serving_error(device_costs.device(), job.query), kUnseenLoad);
   // For CPU cores there is only a roofline.
   job.basis = job.fleet->host ? Basis::assumed : Basis::fitted;
-  TalkAsk talks{.target = target, .peak = job.peak, .load = kReplicaLoad};
+  ConversationAsk talks{.target = target, .peak = job.peak, .load = kReplicaLoad};
   if (!job.serve->autoscale) talks.replicas = job.replicas_given();
-  settle_talks(job.request, *job.serve, job.replica, costs, talks);
+  settle_conversations(job.request, *job.serve, job.replica, costs, talks);
   job.shared = job.request.cached_share;
   settle_prefixes(job.request, *job.serve, job.replica, costs, target);
   job.query.request = job.request;

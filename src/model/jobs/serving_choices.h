@@ -6,9 +6,8 @@
 // form:
 //   rho   the largest load with t_pre + transfer + around + ln(100) rho / (2 (1 - rho)) t_pre
 //         within the p99 of the first token: prompts per second X_p = rho / t_pre   (M/D/1)
-//   b     the most requests whose step stays within the p99 of a token, (1 + 2.33 / sqrt b)
-//   t_dec(b),
-//         and whose KV cache fits: X_d = b / (O t_dec(b))
+//   b     the most requests with (1 + 2.33 / sqrt b) t_dec(b) within the p99 of a token, and
+//         whose KV cache fits: X_d = b / (O t_dec(b))
 // Of n replicas, the split p : n - p with the largest min(p X_p, (n - p) X_d) is taken. For a given
 // rate, there are as many replicas as keep each at 80 % of what it carries. The largest batch that
 // meets the objectives is the limit to set in the engine. Wrong if requests arrive in larger bursts
@@ -31,7 +30,7 @@ struct ServingAsk {
   std::vector<std::string> engines;
   // of weights and cache; formats that the accelerator lacks are left out
   std::vector<catalog::Dtype> formats;
-  int tp = 0;                           // 0: every power of two up to most_tp
+  int tp = 0;  // 0: every power of two up to most_tp
   int most_tp = 8;
   bool joined = true;                           // try prefill and decode on the same replicas
   bool apart = true;                            // try prefill and decode on separate replicas

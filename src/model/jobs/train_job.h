@@ -3,10 +3,10 @@
 // simulates them.
 //
 //   step      kernels and collectives (training, compute, fabric)
-//   feed      waiting for samples: step / AU                                      (storage)
-//   contend   storage traffic on the compute wires slows exposed communication    (fabric, storage)
-//   save      stall of a checkpoint every tau, tau chosen for the job's MTBF      (storage,
-//   failure) fail      rate, detection, replacement, start, spares (failure, cluster)
+//   feed      waiting for samples: step / AU (storage)
+//   contend   storage traffic on the compute wires slows exposed communication (fabric, storage)
+//   save      stall of a checkpoint every tau, tau chosen for the job's MTBF (storage, failure)
+//   fail      rate, detection, replacement, start, spares (failure, cluster)
 #pragma once
 
 #include <optional>

@@ -171,8 +171,8 @@ void fill_budget(SiteView& v) {
                                     .power_per_node = per_node});
   // PUE and switches do not shrink exactly in proportion to the nodes; nodes that already fit must
   // stay.
-  const int stands = v.draw_peak <= *v.site->power ? nodes : 0;
-  v.budget->nodes = std::max(stands, static_cast<int>(v.budget->nodes * kInStep));
+  const int fitting = v.draw_peak <= *v.site->power ? nodes : 0;
+  v.budget->nodes = std::max(fitting, static_cast<int>(v.budget->nodes * kInStep));
   v.budget_fleet = largest->fleet->index;
 }
 

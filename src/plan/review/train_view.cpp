@@ -6,7 +6,7 @@
 namespace orrery::review {
 namespace {
 
-// Drains slow the steps that run beside them differently from the time between drains.
+// Drains slow the steps that run at the same time differently from the time between drains.
 double contention_loss(const TrainView& view) {
   double draining = 0;
   if (view.checkpoint && view.checkpoint->async && view.checkpoint->interval > Seconds(0)) {

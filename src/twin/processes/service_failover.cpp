@@ -18,9 +18,9 @@ std::vector<traffic::RegionNow> worst_hour(const std::vector<ServicePlan>& zones
   std::vector<traffic::RegionNow> now;
   for (std::size_t z = 0; z < zones.size(); ++z) {
     const ServicePlan& p = zones[z];
-    const bool stands = z != lost && p.feasible();
+    const bool is_up = z != lost && p.feasible();
     now.push_back({.load = p.feasible() ? p.job.day[hour] : 0,
-                   .capacity = stands ? p.called_at(hour) * p.capacity : 0});
+                   .capacity = is_up ? p.called_at(hour) * p.capacity : 0});
   }
   return now;
 }

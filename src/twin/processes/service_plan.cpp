@@ -13,7 +13,7 @@ namespace {
 
 // Most replicas that a run simulates.
 constexpr double kMostReplicas = 1e6;
-// Number of requests that a closed form counts as: so many that it has no sampling error.
+// Number of requests that a closed form counts as: large enough to have no sampling error.
 constexpr double kWithoutSampling = 1e15;
 
 // Sets the loads that an autoscaler leaves its replicas, and the hour with the steepest rise.

@@ -92,7 +92,7 @@ class ServiceProcess final : public world::Process, public sim::EventHandler {
 
  private:
   enum Kind : std::uint32_t { kReady, kGone, kHour, kLook };
-  enum class ReplicaState : std::uint8_t { away, waits, starts, stands, hangs };
+  enum class ReplicaState : std::uint8_t { away, waits, starts, runs, hangs };
   struct Replica {
     cluster::JobIndex index = cluster::kNoJob;
     ReplicaState state = ReplicaState::away;

@@ -70,8 +70,8 @@ traffic::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std
 
 // Conversations in which each turn is answered after the same time: all arrivals are then known in
 // advance.
-std::vector<traffic::Timed> talks_in_order(const WindowAsk& ask, double rate, Seconds until,
-                                           std::uint64_t seed) {
+std::vector<traffic::Timed> conversations_in_order(const WindowAsk& ask, double rate, Seconds until,
+                                                   std::uint64_t seed) {
   traffic::Talks talks(talks_of(ask, rate, until, seed));
   const double stay = ask.query.request.output * kUsualToken.base();
   std::vector<traffic::Timed> all;
@@ -90,7 +90,7 @@ std::vector<traffic::Timed> talks_in_order(const WindowAsk& ask, double rate, Se
 
 std::vector<traffic::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed) {
-  if (ask.serve->arrivals.visits() > 1) return talks_in_order(ask, rate, until, seed);
+  if (ask.serve->arrivals.visits() > 1) return conversations_in_order(ask, rate, until, seed);
   const double accepted = ask.query.request.accepted_per_step;
   traffic::OpenLoad load{.rate = rate,
                          .requests = static_cast<int>(rate * until.base() * 1.1) + 100,

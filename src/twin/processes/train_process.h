@@ -1,9 +1,9 @@
 // A training run as a process: it is queued, placed, starts, steps and saves, is hit by faults,
 // comes back, and ends.
 //
-//   queue -> start -> restore -> steps and saves -> (fault: detect -> requeue -> hosts -> start
-//   ...)
-//        -> done -> (a run that repeats: wait)
+//   queue -> start -> restore -> steps and saves -> done -> (a run that repeats: wait)
+//                                   | fault
+//                                   +-> detect -> requeue -> hosts -> start ...
 // Between two events its steps and saves are one stretch in closed form (save_cycle.h). A fault
 // closes the stretch: what the newest usable copy holds is kept, the rest is lost. Which copy is
 // usable depends on the cause: if the host's drives can be read, the newest one; else the newest

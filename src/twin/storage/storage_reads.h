@@ -3,8 +3,8 @@
 // ReadProcess is one host's loader, object by object: an order drawn for each epoch, a cache on the
 // host's drives in front of a tier, a queue of `depth` objects that are requested ahead of their
 // use, and steps that wait if the queue is empty.
-//   misses read from the tier (filling the cache does not load the drives);   hits
-//   read from the drives
+//   misses   read from the tier (filling the cache does not load the drives)
+//   hits     read from the drives
 // ReadStream is all hosts at once, as one even flow per host at the rate that the steps use: it
 // gets what bursts leave, and costs no event while nothing changes. The first host has a flow of
 // its own, since its loader may read too; the others are joined if nothing else uses their wires.
@@ -97,7 +97,7 @@ class ReadStream final : private fabric::FlowObserver {
 
   sim::Kernel& kernel_;
   StreamShape shape_;
-  // A flow and the hosts that it stands for.
+  // A flow and the hosts that it represents.
   struct Part {
     int hosts = 1;
     BytesPerSecond rate;

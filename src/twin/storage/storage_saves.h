@@ -74,7 +74,7 @@ class SaveProcess final : public sim::EventHandler, private TransferObserver {
 
  private:
   enum Kind : std::uint32_t { kSave, kSnapshotTaken, kCommitted };
-  // Index of a save's stop; kPeers stands for the copies to peers.
+  // Index of a save's stop; kPeers means the copies to peers.
   static constexpr std::uint64_t kPeers = 0xff;
 
   void on_arrived(sim::Kernel& kernel, std::uint64_t tag) override;

@@ -81,7 +81,7 @@ void FaultBoard::strike_group(design::FleetIndex fleet, HostIndex first, int hos
   ++faults_;
   world_.kernel().trace(sim::TraceKind::instant, f.part().fleet->fleet->name, cause.name,
                         node_of(first));
-  std::vector<std::pair<JobTag, HostIndex>> told;  // the process's job, and one of its hosts
+  std::vector<std::pair<JobTag, HostIndex>> notified;  // the process's job, and one of its hosts
   std::vector<HostIndex> empty, held;
   for (int node = node_of(first); node < node_of(first) + hosts; ++node) {
     const HostIndex host = host_at(node);
@@ -91,14 +91,15 @@ void FaultBoard::strike_group(design::FleetIndex fleet, HostIndex first, int hos
     mark_struck(fleet, host);
     for (const cluster::JobIndex job : there_) {
       const JobTag tag = JobTag::from(f.queue().tag(job));
-      if (std::ranges::find(told, tag, &std::pair<JobTag, HostIndex>::first) == told.end()) {
-        told.emplace_back(tag, host);
+      if (std::ranges::find(notified, tag, &std::pair<JobTag, HostIndex>::first) ==
+          notified.end()) {
+        notified.emplace_back(tag, host);
       }
     }
   }
-  faults_told_ += told.size();
+  faults_told_ += notified.size();
   Seconds seen = cause.sight == failure::FaultSight::at_once ? Seconds(0) : years(1);
-  for (const auto& [tag, host] : told) {
+  for (const auto& [tag, host] : notified) {
     seen = min(seen, world_.process(tag.process).struck(tag.part, host, cause));
   }
   for (const HostIndex host : held) see_after(seen, fleet, host);

@@ -1,7 +1,7 @@
-// What happens when hosts fail: processes on them are told, the recovery policy learns which host
-// is gone, and the host goes to repair and comes back.
+// What happens when hosts fail: processes on them are notified, the recovery policy learns which
+// host is gone, and the host goes to repair and comes back.
 //
-//   strike -> Process::struck returns how long detection takes -> see: the policy is told, the
+//   strike -> Process::struck returns how long detection takes -> see: the policy is notified, the
 //   host's jobs go back into the queue, it goes to repair -> mend: it is back, or a lemon
 // The policy (failure/recovery_desk.h, one desk per fleet) may call a spare into service and may
 // hold a run that breaks hosts. A host without a job is detected at once, by its health check.
@@ -33,7 +33,7 @@ class FaultBoard final : public sim::EventHandler {
   // Stops a host, or a process on it. The host goes to repair once the fault is detected, if the
   // cause takes it. `where` in [0, 1) picks the slot of a process.
   void strike(design::FleetIndex fleet, HostIndex host, const failure::FaultCause& cause, double where);
-  // Stops all of these hosts at once. A process on several of them is told once.
+  // Stops all of these hosts at once. A process on several of them is notified once.
   void strike_group(design::FleetIndex fleet, HostIndex first, int hosts,
                     const failure::FaultCause& cause);
   // The host's NIC pauses the network for good: runs on hosts that it reaches stop until the
@@ -53,7 +53,7 @@ class FaultBoard final : public sim::EventHandler {
   bool may_start(design::FleetIndex fleet, const std::string& job);
 
   std::uint64_t lemons_found() const { return lemons_found_; }
-  // Returns the faults that occurred, and how often a process was told of one.
+  // Returns the faults that occurred, and how often a process was notified of one.
   std::uint64_t faults() const { return faults_; }
   std::uint64_t faults_told() const { return faults_told_; }
 

@@ -2,8 +2,8 @@
 //
 //   time to the next fault of a part: exponential with the design's rate, from when it works
 //   out for: exponential with mean machine::kSharedRepair; its hosts come back together
-// Groups are consecutive hosts of a fleet (machine/failure_source.h). A job on a group is told of
-// the fault once. Hosts that are in repair come back no earlier than their part.
+// Groups are consecutive hosts of a fleet (machine/failure_source.h). A job on a group is notified
+// of the fault once. Hosts that are in repair come back no earlier than their part.
 #pragma once
 
 #include <vector>

@@ -46,8 +46,8 @@ class SlotBook {
   void claim(ProcessIndex process, std::int64_t slots, Cause cause);
   // Waiting jobs ask for `slots` more, or fewer if negative.
   void want(std::int64_t slots);
-  // Registers a process that holds fewer slots than it could use, to be told when some come free;
-  // or removes it.
+  // Registers a process that holds fewer slots than it could use, to be notified when some come
+  // free; or removes it.
   void call_for_room(Process& process, bool wants);
   // Marks slots of jobs and services that compute for a share of the time and otherwise wait, in
   // the series.
