@@ -1,5 +1,5 @@
-// Adapters (LoRA) in the engines' policies: who joins, who is passed by, what is loaded. Situations
-// worked out by hand, then laws over drawn ones.
+// LoRA adapters in the engines' policies: which requests join, which are skipped, what is loaded.
+// Situations worked out by hand, then laws over random ones.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -63,7 +63,7 @@ TEST(VllmAdapters, ThePassedByKeepTheirOrder) {
   EXPECT_EQ(e->unfinished(), 0u);
 }
 
-// Four blocks of four. Without adapters who gave way would be first.
+// Four blocks of four. Without adapters the preempted request would be first.
 TEST(VllmAdapters, WhoGivesWayQueuesBehindThePassedBy) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
@@ -82,7 +82,7 @@ TEST(VllmAdapters, WhoGivesWayQueuesBehindThePassedBy) {
   EXPECT_EQ(e.step(), "1:9:0");
 }
 
-// Who was passed by and joined counts no more among those who were.
+// A skipped request that has joined no longer counts among the skipped ones.
 TEST(VllmAdapters, WhoGivesWayIsFirstAgainOnceNobodyIsPassedBy) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
@@ -183,7 +183,7 @@ TEST(TrtllmAdapters, WithoutEvictionOthersPass) {
   EXPECT_EQ(e.step(), "1:2:0");
 }
 
-// Three blocks: one each for requests 0 and 3, none kept for the one that is passed by; but one
+// Three blocks: one each for requests 0 and 3, none reserved for the skipped request; but a request
 // that has neither a slot nor blocks ends the search.
 TEST(TrtllmAdapters, ThePassedByKeepNoBlocks) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
@@ -261,7 +261,7 @@ std::vector<RequestSpec> drawn(std::uint64_t seed, int count, int adapters) {
   return all;
 }
 
-// All decisions of a run, each request added before the step of its number.
+// Returns all decisions of a run; request n is added before step n.
 std::string decisions(const EnginePolicy& policy, const std::vector<RequestSpec>& all,
                       const std::function<void(StepwiseEngine&)>& look = {}) {
   StepwiseEngine e(policy);

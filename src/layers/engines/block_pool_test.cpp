@@ -58,7 +58,8 @@ TEST(Blocks, WithNamesAreFoundWhileSomebodyHoldsThemAndAfter) {
   EXPECT_EQ(pool.check({}), "");
 }
 
-// A prompt of whole blocks: its last token is computed, so its last block is not found.
+// The prompt fills whole blocks. Its last token must be computed, so its last block does not count
+// as found.
 TEST(Blocks, TheLastTokenIsAlwaysComputed) {
   BlockPool pool(10, 4, true);
   Sequence a = block_owner(8, 7), b = block_owner(8, 7), longer = block_owner(9, 7);
@@ -67,7 +68,7 @@ TEST(Blocks, TheLastTokenIsAlwaysComputed) {
   EXPECT_EQ(pool.cached_tokens(longer), 8);
 }
 
-// The queue of idle blocks: the oldest is handed out first, the heads of prompts last.
+// The queue of idle blocks: the oldest is reused first, and the beginnings of prompts last.
 TEST(Blocks, HeadsOfPromptsLiveLongest) {
   BlockPool pool(4, 4, true);
   Sequence a = block_owner(13, 7);
@@ -98,7 +99,7 @@ TEST(Blocks, WhereTheSharedPartEndsInsideABlockSoDoesItsSharing) {
       << "a block that ends with the shared part";
 }
 
-// Answers belong to nobody unless the talk goes on.
+// Answers have shared names only if the conversation continues.
 TEST(Blocks, AnswersAreFoundInTalksOnly) {
   for (const bool talks : {false, true}) {
     BlockPool pool(20, 4, true);
@@ -113,7 +114,8 @@ TEST(Blocks, AnswersAreFoundInTalksOnly) {
   }
 }
 
-// Two that computed the same blocks at once: the name stays as long as one of them does.
+// Two requests computed the same blocks at once: the name remains as long as one of the blocks
+// does.
 TEST(Blocks, OfOneNameStandInForEachOther) {
   BlockPool pool(6, 4, true);
   Sequence a = block_owner(5, 7), b = block_owner(5, 7), c = block_owner(5, 7);
@@ -133,7 +135,7 @@ TEST(Blocks, OfOneNameStandInForEachOther) {
   EXPECT_EQ(pool.cached_tokens(block_owner(5, 7)), 0);
 }
 
-// What is handed out anew is in the tier, behind what the device has.
+// Reused blocks are in the tier, in addition to what the device has.
 TEST(Blocks, GoToTheTier) {
   BlockPool pool(3, 4, true, 10);
   Sequence a = block_owner(12, 7);

@@ -1,5 +1,5 @@
-// What each engine decides, step by step: who computes how many tokens, worked out by hand on pools
-// of a few blocks.
+// What each engine decides, step by step: which request computes how many tokens, worked out by
+// hand on pools of a few blocks.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine_fixture.h"
@@ -68,7 +68,7 @@ TEST(Vllm, PlacesAndTheLongestText) {
   EXPECT_EQ(e.step(), "") << "the text is as long as it may be";
 }
 
-// Four blocks of four besides the one that nobody gets.
+// Four usable blocks of four, and the null block.
 TEST(Vllm, TheLastToJoinGivesWay) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
@@ -105,7 +105,8 @@ TEST(Vllm, AWholePromptMustFitUnlessToldOtherwise) {
   }
 }
 
-// The lowest priority gives way, the latest of equals; what was planned for it is planned anew.
+// The request of lowest priority is preempted, the latest among equals; its planned tokens go to
+// others.
 TEST(Vllm, PrioritiesDecideWhoWaitsAndWhoGivesWay) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.by_priority = true;
@@ -153,7 +154,8 @@ TEST(Vllm, KeysThatCameWithARequestAreNotComputed) {
   EXPECT_EQ(e->finished(), std::vector<int>{0}) << "its first token came with it";
 }
 
-// Two full blocks of nine tokens are found; the last token is computed even where all are there.
+// Two full blocks of nine tokens are found; the last token is computed even if all blocks are
+// there.
 TEST(Vllm, AFoundPrefixIsNotComputedAgain) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.prefix_cache = true;
@@ -169,7 +171,7 @@ TEST(Vllm, AFoundPrefixIsNotComputedAgain) {
   EXPECT_EQ(e->pool().blocks() - e->pool().free_blocks(), 3 + 1 + 1 + 3);
 }
 
-// One block a request passes into every fourth step: with two free ones the twelfth must wait.
+// Each request needs a new block every fourth step: with two free ones the twelfth step must wait.
 TEST(Steady, UntilBlocksOrAnAnswerEnd) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
@@ -202,7 +204,8 @@ TEST(Steady, UntilBlocksOrAnAnswerEnd) {
   EXPECT_EQ(most->steady(), 4096);
 }
 
-// Who waits for a place only joins when one is free; who waits for tokens of a step may join next.
+// A request that waits for a place joins only when one is free; one that lacks tokens of the budget
+// may join in the next step.
 TEST(Steady, NotWhereSomebodyMayJoin) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 2;
@@ -271,7 +274,7 @@ TEST(Sglang, WholePromptsAndPlaces) {
   EXPECT_EQ(places.step(), "2:2:0");
 }
 
-// Prompt, answer and a page must be less than what is free and not promised.
+// Prompt, answer and a page must fit in what is free and not promised.
 TEST(Sglang, RoomAtAdmission) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
@@ -281,7 +284,7 @@ TEST(Sglang, RoomAtAdmission) {
     e.add(asking(10, 9));
     EXPECT_EQ(e.step(), blocks == 20 ? "" : "0:10:0");
   }
-  // 30 free, of which 0.7 of 19 tokens to come are promised: 16.7 are left.
+  // 30 free, of which 0.7 of 19 future tokens are promised: 16.7 are left.
   p.blocks = 40;
   for (const int prompt : {10, 11}) {
     StepwiseEngine e(p);
@@ -290,14 +293,14 @@ TEST(Sglang, RoomAtAdmission) {
     e.add(asking(prompt, 5));
     EXPECT_EQ(e.step(), prompt == 10 ? "1:10:0" : "0:1:10");
   }
-  // In one step: what the first has not taken and what it is promised, with a page.
+  // In one step: counts what the first has not taken yet, what it is promised, and a page.
   for (const int prompt : {3, 4}) {
     StepwiseEngine e(p);
     e.add(asking(10, 20));
     e.add(asking(prompt, 5));
     EXPECT_EQ(e.step(), prompt == 3 ? "0:10:0" : "0:10:0");
   }
-  // Of a long answer only so much is counted.
+  // Only part of a long answer is counted.
   p.blocks = 20;
   p.clip_output = 8;
   StepwiseEngine clipped(p);
@@ -305,7 +308,7 @@ TEST(Sglang, RoomAtAdmission) {
   EXPECT_EQ(clipped.step(), "0:10:0");
 }
 
-// After 100 decode steps of 600 the promise is 0.7 - 0.602 / 6 of what is to come.
+// After 100 of 600 decode steps the promise is 0.7 - 0.602 / 6 of the future tokens.
 TEST(Sglang, ThePromiseFallsAsTheyDecode) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 400;
@@ -335,21 +338,22 @@ TEST(Sglang, EndsThatAreKnownAreFollowed) {
     e.plan();
     return e.batch().items.front().id;
   };
-  // Alone: 10 and 10, and more than one token beyond.
+  // Alone: 10 and 10, and room for more than one token beyond.
   p.blocks = 21;
   StepwiseEngine alone(p);
   alone.add(asking(10, 10));
   EXPECT_EQ(alone.step(), "");
   EXPECT_NE(joins(22, asking(10, 10), asking(1, 1)), -1);
-  // Nine and four to come: the four of both end first and need 8 and two more, of 11 that are free.
+  // Nine and four tokens to come: after four steps the second ends; both need 8 and two more, of 11
+  // free.
   EXPECT_EQ(joins(29, asking(10, 10), asking(8, 4)), 1);
   EXPECT_EQ(joins(28, asking(10, 10), asking(8, 4)), 0);
-  // The first ends after a token and gives its 11 back, before the other has its 30.
+  // The first ends after a token and gives its 11 back before the other needs its 30.
   EXPECT_EQ(joins(39, asking(10, 2), asking(8, 30)), 1);
   EXPECT_EQ(joins(38, asking(10, 2), asking(8, 30)), 0);
 }
 
-// 20 tokens of room: after three steps of both, one must give way, the one with the longer prompt.
+// Room for 20 tokens: after three steps of both, the one with the longer prompt must be retracted.
 TEST(Sglang, TheLongerPromptIsRetracted) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
@@ -368,7 +372,7 @@ TEST(Sglang, TheLongerPromptIsRetracted) {
     EXPECT_EQ(e.step(), swapped ? "1:1:9" : "0:1:9");
     EXPECT_EQ(e.batch().preempted, std::vector<int>{swapped ? 0 : 1});
   }
-  // Who has more of its answer stays, whatever its prompt.
+  // The request that has generated more stays, whatever its prompt.
   StepwiseEngine e(p);
   e.add(asking(9, 60));
   e.step();
@@ -407,7 +411,7 @@ TEST(Tensorrt, ReservesWholeAnswers) {
     e.add(asking(4, output));
     EXPECT_EQ(e.step(), output == 4 ? "0:6:0 1:4:0" : "0:6:0");
   }
-  // What runs keeps what it will need.
+  // Running requests keep what they will need.
   StepwiseEngine later(p);
   later.add(asking(6, 6));
   later.step();
@@ -439,7 +443,7 @@ TEST(Tensorrt, CutsPromptsAtItsUnit) {
   EXPECT_EQ(plan(3, 7), "0:6:0 1:3:0");
   EXPECT_EQ(plan(8, 7), "0:6:0");
   EXPECT_EQ(plan(8, 4), "0:6:0 1:4:0") << "all fit";
-  // Those that decode are counted first, wherever they stand.
+  // Decoding requests are counted first, wherever they are in the order.
   p.chunk_unit = 2;
   StepwiseEngine e(p);
   e.add(asking(3, 9));
@@ -455,7 +459,7 @@ TEST(Tensorrt, CutsPromptsAtItsUnit) {
   EXPECT_EQ(whole.step(), "0:1:3 1:8:0");
 }
 
-// Equal beginnings are computed once: the others come a step later and find them.
+// Equal beginnings are computed once: the other requests come a step later and find them.
 TEST(Tensorrt, EqualPromptsWaitForTheFirst) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.prefix_cache = true;

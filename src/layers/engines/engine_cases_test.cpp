@@ -1,4 +1,4 @@
-// Engines' own limits and tables, and turns that their schedulers seldom take, by hand.
+// Engines' own limits and tables, and rare decisions of their schedulers, worked out by hand.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine.h"
@@ -152,7 +152,8 @@ TEST(EngineCases, a_policy_without_wishes) {
   EXPECT_FALSE(r.transferred || r.talks);
 }
 
-// What another replica prefilled is lost where the request gives way: it is computed here.
+// Keys transferred from another replica are lost if the request is preempted: they are computed
+// here.
 TEST(EngineCases, a_request_that_came_with_its_keys_loses_them_when_it_gives_way) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
@@ -169,8 +170,8 @@ TEST(EngineCases, a_request_that_came_with_its_keys_loses_them_when_it_gives_way
   EXPECT_EQ(e.step(), "1:9:0");
 }
 
-// Two of 3 tokens in blocks of four, five blocks: each takes its second block at step 1 and its
-// third at step 5, for which one is left.
+// Two requests of 3 tokens in blocks of four, five blocks: each takes its second block at step 1
+// and its third at step 5, when only one is left.
 TEST(EngineCases, steps_are_merged_until_the_blocks_run_out) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 6;
@@ -200,7 +201,7 @@ TEST(EngineCases, steps_are_merged_until_the_first_ends) {
   EXPECT_EQ(e->finished(), std::vector<int>{1});
 }
 
-// Eight of the twenty tokens are there: a cut ends at a page, counted from the beginning.
+// Eight of the twenty tokens are cached: the cut is at a page boundary, counted from the beginning.
 TEST(EngineCases, sglang_cuts_a_prompt_at_a_page) {
   for (const int page : {1, 4}) {
     EnginePolicy p = tiny(EngineKind::sglang);
@@ -215,7 +216,7 @@ TEST(EngineCases, sglang_cuts_a_prompt_at_a_page) {
   }
 }
 
-// Nobody joins before a request ends: until then steps are merged.
+// No request can join before one ends, so steps are merged until then.
 TEST(EngineCases, sglang_merges_steps_while_its_cache_is_full) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 20;
@@ -223,14 +224,15 @@ TEST(EngineCases, sglang_merges_steps_while_its_cache_is_full) {
   StepwiseEngine e(p);
   e.add(asking(6, 9));
   EXPECT_EQ(e.step(), "0:6:0");
-  e.add(asking(10, 9));  // 10 + 4 + 1 of 14, less what the first is promised
+  e.add(asking(10, 9));  // 10 + 4 + 1 of 14, minus what the first is promised
   EXPECT_EQ(e.plan(), "0:1:6");
   EXPECT_EQ(e->waiting(), 1u);
   EXPECT_EQ(e->steady(), 8);
 }
 
-// 20 tokens of room, two of 6; with no more than one token of an output counted both join. After
-// four decodes it is full. Both have said as much, from prompts as long: the later one goes back.
+// Room for 20 tokens, two prompts of 6. If at most one output token is counted, both join. After
+// four decodes the cache is full. Both have generated equally much from equally long prompts, so
+// the later one is retracted.
 TEST(EngineCases, sglang_takes_back_the_later_of_equals) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 20;
@@ -274,8 +276,8 @@ TEST(EngineCases, tensorrt_lets_equal_prompts_wait_for_the_first) {
   }
 }
 
-// Without cutting, a prompt that fits beside a decode joins and a longer one waits: not merged,
-// since it may join in the next step.
+// Without chunking, a prompt that fits beside a decode joins and a longer one waits. Steps are not
+// merged, because it may join in the next step.
 TEST(EngineCases, tensorrt_without_cutting) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.chunked_prefill = false;
@@ -292,7 +294,7 @@ TEST(EngineCases, tensorrt_without_cutting) {
   EXPECT_EQ(waits->steady(), 1);
 }
 
-// Ten tokens: five and five fit whole, of the third nothing is left; a cut is a multiple of four.
+// Ten tokens: five and five fit whole, nothing is left for the third; a cut is a multiple of four.
 TEST(EngineCases, tensorrt_cuts_only_what_does_not_fit) {
   StepwiseEngine e(tiny(EngineKind::tensorrt_llm));
   e.add(asking(5, 2));
@@ -306,7 +308,7 @@ TEST(EngineCases, tensorrt_cuts_only_what_does_not_fit) {
   EXPECT_EQ(cut.step(), "0:3:0 1:4:0");
 }
 
-// Two blocks of four, whose tokens are forgotten for another request's: without a tier for good.
+// Two blocks of four that are reused for another request: without a tier their tokens are lost.
 TEST(EngineCases, a_pool_without_a_tier_keeps_nothing_elsewhere) {
   BlockPool pool(2, 4, true);
   Sequence first{.spec = naming(9, 1, 5)};
@@ -338,7 +340,7 @@ TEST(EngineCases, a_name_that_was_given_back_is_used_once) {
   EXPECT_EQ(e.step(), "0:3:0 1:4:0");
 }
 
-// One slot: who has the adapter that runs passes the one who waits for another.
+// One slot: a request with the running adapter overtakes one that waits for another adapter.
 TEST(EngineCases, who_waits_for_a_slot_is_passed_by) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.adapter_slots = 1;
@@ -364,7 +366,8 @@ TEST(EngineCases, sglang_counts_its_room_in_tokens) {
   EXPECT_EQ(wide.step(), "") << "20 of 20";
 }
 
-// Two blocks of the same tokens: while one is kept they are found, whichever goes first.
+// Two blocks with the same tokens: they are found while one of them is kept, whichever is freed
+// first.
 TEST(EngineCases, tokens_are_found_while_any_block_of_them_is_kept) {
   for (const bool is_first_freed : {true, false}) {
     BlockPool pool(4, 4, true);
@@ -414,7 +417,7 @@ TEST(EngineCases, adapters_in_two_slots) {
   slots.begin();
   slots.use(3);
   EXPECT_EQ(slots.loaded(), 0);
-  slots.use(4);  // in place of 5, which this plan has not
+  slots.use(4);  // replaces 5, which this plan does not use
   EXPECT_EQ(slots.loaded(), 1);
   slots.begin();
   slots.use(3);

@@ -6,7 +6,7 @@
 namespace orrery::engines {
 namespace {
 
-// Pages of four tokens and ten tokens a step: two that are left are no page.
+// Pages of four tokens and ten tokens per step: the two that are left do not make a page.
 TEST(SglangPages, APromptIsCutAtAPageOrNotBegun) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.block_tokens = 4;

@@ -1,4 +1,4 @@
-// When completions of flows are reported: gathered within a tolerance, and after changes.
+// When completions of flows are reported: batched within a tolerance, and after changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct Turns {
   double finish(FlowId f) const { return engine.finish_time(f).seconds().base(); }
 };
 
-// When it is told of each end, and how many flows then run.
+// Records when it is notified of each end, and how many flows run then.
 struct ToldEnds : FlowObserver {
   explicit ToldEnds(const FlowEngine& e) : engine(e) {}
   const FlowEngine& engine;
@@ -36,7 +36,7 @@ struct ToldEnds : FlowObserver {
   }
 };
 
-// Begun, solved, timed, and looked at once more when it is cancelled.
+// Created, solved, timed, and visited once more when it is cancelled.
 TEST(FlowCompletions, empty_group_is_not_solved) {
   Turns t({10});
   const FlowId only = t.engine.start({.path = t.first, .bytes = 100});
@@ -48,12 +48,13 @@ TEST(FlowCompletions, empty_group_is_not_solved) {
   EXPECT_EQ(t.engine.visits(), 4U);
   EXPECT_FALSE(t.engine.is_done(only));
   EXPECT_EQ(t.engine.active(), 0U);
-  // A capacity that changes where nobody sends is nobody's concern.
+  // Changing the capacity of an unused link has no effect.
   t.engine.set_capacity(0, BytesPerSecond(3));
   EXPECT_EQ(t.kernel.pending(), 0U);
 }
 
-// Apart each is solved by itself, at its start. As a whole both are at every change: at 0, 2 and 5.
+// Separately each is solved once, at its start. As a whole both are solved at every change: at 0, 2
+// and 5.
 TEST(FlowCompletions, solving_whole_gives_the_same_times) {
   for (const bool whole : {false, true}) {
     Turns t({10, 10}, {.whole = whole});
@@ -73,9 +74,9 @@ TEST(FlowCompletions, solving_whole_gives_the_same_times) {
   }
 }
 
-// In thirds at first: ends at 3, 12 and 30 s, so a tenth of the span is 3 s, and the first is told
-// of at 6 s. Then b and c have 20 and 80 bytes left, in halves: 4 and 16 s, a tenth of 6 + 16 s
-// later. c has 49 bytes left at 12.2 s, alone.
+// Each gets a third at first: ends would be at 3, 12 and 30 s, so a tenth of the span is 3 s, and
+// the first end is reported at 6 s. Then b and c have 20 and 80 bytes left and get halves: the next
+// report is 4 plus a tenth of 6 + 16 s later. c alone has 49 bytes left at 12.2 s.
 TEST(FlowCompletions, completions_are_gathered_over_a_share_of_the_span) {
   Turns t({10}, {.tolerance = 0.1});
   ToldEnds told(t.engine);
@@ -96,8 +97,8 @@ TEST(FlowCompletions, completions_are_gathered_over_a_share_of_the_span) {
   EXPECT_EQ(t.engine.solves(), 3U);
 }
 
-// The span begins when the first of them started, not when they had their latency behind them: at
-// 2 s it is 2 + 30 s, and a third of the way the first is told of 3 + 3.2 s later.
+// The span begins when the first of them started, not after their latency: at 2 s it is 2 + 30 s,
+// and a third of the way the first is reported, 3 + 3.2 s later.
 TEST(FlowCompletions, span_begins_with_the_first_start) {
   Turns t({10}, {.tolerance = 0.1});
   ToldEnds told(t.engine);
@@ -112,8 +113,8 @@ TEST(FlowCompletions, span_begins_with_the_first_start) {
   EXPECT_NEAR(told.at[0], 8.2, 1e-6);
 }
 
-// In halves from 0 on: a runs dry at 2 s and would be told of at 2 + 2 s. An arrival at 3 s has it
-// told then, and its end is its own.
+// Both get halves from 0 on: a finishes at 2 s and would be reported at 2 + 2 s. An arrival at 3 s
+// causes the report then, with a's own end time.
 TEST(FlowCompletions, drained_flow_ends_at_the_next_arrival) {
   Turns t({10}, {.tolerance = 0.1});
   ToldEnds told(t.engine);
@@ -144,7 +145,7 @@ TEST(FlowCompletions, simultaneous_completions_end_before_any_is_reported) {
   EXPECT_NEAR(told.at[0], 15, 1e-9);
 }
 
-// Of a number that is used again nothing is left: not its weight, its cap, its class, its observer.
+// A reused number keeps nothing of its old flow: neither weight, cap, priority nor observer.
 TEST(FlowCompletions, reused_id_has_the_terms_of_its_new_flow) {
   Turns t({10});
   t.engine.keep_finished(false);

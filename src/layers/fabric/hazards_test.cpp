@@ -86,7 +86,7 @@ TEST(Hazards, headroom_multiplies_by_port_and_class) {
 }
 
 // Eight senders at 50 GB/s into a port of 50: 350 GB/s too much. In 8 us 2.8 MB; Xoff of 1.4 MB is
-// there after 4 us.
+// reached after 4 us.
 TEST(Hazards, incast_bound_at_the_buffer_limit) {
   IncastSpec s{.buffer = bytes(2.8e6), .pause_threshold = bytes(1.4e6)};
   const IncastBound b = incast_bound(s);
@@ -108,7 +108,7 @@ TEST(Hazards, incast_bound_at_the_buffer_limit) {
   EXPECT_TRUE(std::isinf(one.fill_time.base()));
 }
 
-// 30 m are 150 ns: 2 x 7,500 B in flight, 30,000 B while the peer answers, two packets of 4,200.
+// 30 m are 150 ns: 2 x 7,500 B in flight, 30,000 B while the peer responds, two packets of 4,200.
 TEST(Hazards, headroom_of_one_port) {
   const HeadroomCheck c = check_headroom({});
   EXPECT_NEAR(c.per_port.base(), 53'400, 1e-6);

@@ -24,7 +24,7 @@ StormSpec spec_of(catalog::RoutingKind routing, std::optional<Seconds> watchdog)
   return s;
 }
 
-// Guo et al., SIGCOMM 2016, section 4.3: one NIC may block the entire network. So it does where all
+// Guo et al., SIGCOMM 2016, section 4.3: one NIC may block the entire network. It does if all nodes
 // send to all.
 TEST(StormStudy, one_nic_stops_every_node_under_all_to_all) {
   StormSpec spec = spec_of(catalog::RoutingKind::adaptive, {});
@@ -45,11 +45,11 @@ TEST(StormStudy, storm_stays_with_the_leaves_that_send_there) {
   EXPECT_GT(sprayed->reach, 0.25);
   EXPECT_LT(sprayed->reach, 0.75);
   EXPECT_LT(sprayed->left, 0.05);
-  // A route of its own to every node: few share the stuck one's.
+  // Each destination has its own route, so few routes share the stuck node's links.
   EXPECT_LT(fixed->reach, 0.5 * sprayed->reach);
 }
 
-// 127 nodes of one rail would fit one switch of 128 ports; with eight rails they stand under two.
+// 127 nodes with one rail would fit one switch of 128 ports; with eight rails they need two tiers.
 TEST(StormStudy, rail_has_as_many_tiers_as_the_network) {
   const auto r = study_storm(rails_of(127, 128), spec_of(catalog::RoutingKind::adaptive, {}));
   ASSERT_TRUE(r);
@@ -115,8 +115,8 @@ TEST(StormStudy, unsupported_storms_are_refused) {
   EXPECT_EQ(code({.kind = catalog::TopologyKind::scale_up, .nodes = 4, .rails = 8}), "fabric.kind");
 }
 
-// Each sends to both others at half of its wire. The port to node 0 stands: 1 MB waits there for
-// each sender after 40 us, whose NIC is then paused, so that in the second 100 us nothing moves.
+// Each sends to both others at half of its wire rate. The port to node 0 is stopped: after 40 us 1
+// MB of each sender waits there and its NIC is paused, so nothing moves in the second 100 us.
 TEST(StormStudy, storm_among_three_nodes) {
   const Topology three = *make_topology({.nodes = 3, .rails = 8, .radix = 64});
   using catalog::RoutingKind;

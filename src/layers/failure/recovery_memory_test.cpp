@@ -148,7 +148,7 @@ TEST(RecoveryMemory, lemons_drains_and_spares_are_remembered) {
   EXPECT_FALSE(event_kind_from("nothing"));
 }
 
-// What happened is remembered as it was told, and not as the last word has it.
+// The first start of observation is kept; a hold follows the latest event.
 TEST(RecoveryMemory, first_watch_and_release_are_kept) {
   const Seconds memory = RecoveryPolicy().lemon.memory;
   RecoveryMemory m;
