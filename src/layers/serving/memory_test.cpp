@@ -1,4 +1,4 @@
-// Weights and cache of a replica, in bytes worked out by hand.
+// Weights and cache of a replica in bytes, worked out by hand.
 #include "layers/serving/memory.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace orrery::serving {
 namespace {
 
-// Attention 64 x 16 x (16 + 4) = 20,480; MLP 3 x 64 x 96 = 18,432; an end 6,400.
+// Attention 64 x 16 x (16 + 4) = 20,480; MLP 3 x 64 x 96 = 18,432; embedding or head 6,400.
 catalog::ModelShape dense_shape() {
   return {.id = "dense",
           .layers = 4,
@@ -20,8 +20,8 @@ catalog::ModelShape dense_shape() {
           .vocab = 100};
 }
 
-// The same attention; three of four layers have 8 experts of 3 x 64 x 12 = 2,304, one shared of
-// 3 x 64 x 20 = 3,840 and a router of 512.
+// The same attention; three of four layers have 8 experts of 3 x 64 x 12 = 2,304, one shared expert
+// of 3 x 64 x 20 = 3,840 and a router of 512.
 catalog::ModelShape routed_shape() {
   catalog::ModelShape m = dense_shape();
   m.experts = 8;
@@ -39,7 +39,7 @@ TEST(ServingWeights, OfADenseModelByHand) {
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {.tp = 2}, {}).base(), layers + 12800.0);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {.tp = 2, .pp = 2}, {}).base(),
                    (layers + 12800) / 2);
-  // The ends stay in 16 bits; four bits bring a byte of scale for 16 weights.
+  // Embedding and head stay in 16 bits; 4-bit weights have a byte of scale per 16 weights.
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {}, {.products = catalog::Dtype::fp8}).base(),
                    layers + 2 * 12800.0);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {}, {.products = catalog::Dtype::fp4}).base(),
@@ -52,7 +52,8 @@ TEST(ServingWeights, OfExpertsByHand) {
   const double router = 3 * 512.0;
   EXPECT_DOUBLE_EQ(serving_weights(routed_shape(), {}, {}).base(),
                    2 * (over_tp + experts + router + 12800));
-  // Four ranks: experts over all of them, attention and the shared expert over tp, routers whole.
+  // Four ranks: experts are split over all of them, attention and the shared expert over tp;
+  // routers are copied.
   EXPECT_DOUBLE_EQ(serving_weights(routed_shape(), {.tp = 2, .attention_dp = 2, .ep = 4},
                                    {.experts = catalog::Dtype::fp8})
                        .base(),
@@ -71,7 +72,7 @@ TEST(ServingWeights, LayersWithAStateHaveNoKeys) {
   EXPECT_DOUBLE_EQ(memory.kv_per_token.base(), 2 * 2 * 16 * 2.0);
 }
 
-// A scan whose shape is known: 64 (3 x 4 x 8 + 2 x 2 x 16 + 4) a layer.
+// A scan of known shape: 64 (3 x 4 x 8 + 2 x 2 x 16 + 4) per layer.
 TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
   catalog::ModelShape m = dense_shape();
   m.state_space_layers = 3;
@@ -83,7 +84,7 @@ TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
   EXPECT_NEAR(serving_weights(m, {}, {}).base(), 2 * (layers + 12800), 1e-6);
 }
 
-// 512 bytes of keys and values a token; what is left of 90 % of 10 MB in blocks of 16.
+// 512 bytes of keys and values per token; what is left of 90 % of 10 MB, in blocks of 16.
 TEST(ServingCache, HoldsWhatIsLeftByHand) {
   const engines::Engine engine{.memory_share = 0.9, .block_tokens = 16, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
@@ -101,7 +102,7 @@ TEST(ServingCache, HoldsWhatIsLeftByHand) {
   EXPECT_EQ(m.requests(0), 0);
 }
 
-// Its share is of what the model leaves free, and it leaves none where there is none.
+// The share applies to what the model leaves free; if the model leaves nothing, there is no cache.
 TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
   const engines::Engine engine{
       .kind = engines::EngineKind::tensorrt_llm, .memory_share = 0.9, .reserve = bytes(1e6)};
@@ -145,7 +146,7 @@ TEST(ServingCache, FitsWhereOneRequestOfTheLeastLengthDoes) {
   EXPECT_FALSE(fits(9));
 }
 
-// The widest tensors: of the MLP or of the experts that a token has, up, gate and down.
+// The widest tensors are those of the MLP, or of a token's experts: up, gate and down.
 TEST(ServingCache, ActivationsFollowTheWidestLayer) {
   catalog::ModelShape m = routed_shape();
   const auto peak = [&](int tp) {

@@ -17,7 +17,7 @@ const catalog::Catalog& catalog() {
   return loaded;
 }
 
-// A device of 800 TFLOP/s and 4 TB/s that reaches both, and links without cost.
+// A device that reaches its 800 TFLOP/s and 4 TB/s, and links without cost.
 ServingCosts plain_costs() {
   return {.kernel =
               [](const workload::Operation& op) {
@@ -58,7 +58,7 @@ Replica replica(std::string_view model, int tp, Bytes memory,
 TEST(ServingMemory, KeysAndValuesOfLlama70b) {
   const Replica whole = replica("llama-3-70b", 2, gib(141));
   EXPECT_DOUBLE_EQ(whole.memory.kv_per_token.base(), 327680.0 / 2);
-  // Beyond the KV heads they are copied, not split.
+  // With more ranks than KV heads the heads are copied, not split.
   const Replica wide = replica("llama-3-70b", 16, gib(141));
   EXPECT_DOUBLE_EQ(wide.memory.kv_per_token.base(), 327680.0 / 8);
 }
@@ -72,7 +72,7 @@ TEST(ServingMemory, WeightsAreThoseOfTheModel) {
   EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = catalog::Dtype::fp8}), one * 0.55);
 }
 
-// 4.125 bits for all but the embedding and the head, which stay in 16.
+// 4.125 bits for everything except the embedding and the head, which stay in 16.
 TEST(ServingMemory, WeightsInFourBitsBringTheirScales) {
   const catalog::ModelShape& m = *catalog().model("llama-3-70b");
   const workload::ParameterCount p = workload::count_parameters(m);
@@ -81,7 +81,7 @@ TEST(ServingMemory, WeightsInFourBitsBringTheirScales) {
   EXPECT_NEAR(stored, 4.125 / 8 * (p.total - ends) + 2 * ends, 1e-3 * stored);
 }
 
-// One token reads every weight once: a quarter of the bytes. A long prompt multiplies as before.
+// One token reads every weight once: a quarter of the bytes. A long prompt is multiplied no faster.
 TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
   const catalog::ModelShape& m = *catalog().model("llama-3-70b");
   const auto step = [&](const ServingPrecision& precision, const Iteration& iteration) {
@@ -96,15 +96,15 @@ TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
   };
   const Iteration token{.decoding = 1, .context = 100};
   const double narrow = step({.weights_only = true}, token);
-  // 68.5 billion at 4.125 bits; the head's billion in 16.
+  // 68.5 billion at 4.125 bits; the head's billion in 16 bits.
   EXPECT_NEAR(narrow, (68.5e9 * 4.125 / 8 + 2 * 1.05e9) / 4e12, 0.01 * narrow);
   EXPECT_GT(step({}, token), 3.6 * narrow);
   const Iteration prompt{.prompts = 1, .prompt_tokens = 8192};
   EXPECT_DOUBLE_EQ(step({.weights_only = true}, prompt), step({}, prompt));
 }
 
-// Four-bit checkpoints of experts leave attention in 16 bits, but for one that has its output
-// narrow; dense ones are narrow throughout.
+// Four-bit checkpoints of experts leave attention in 16 bits, except one with a 4-bit output
+// projection; dense models are 4-bit throughout.
 TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
   const ServingPrecision narrow{
       .products = catalog::Dtype::fp4, .experts = catalog::Dtype::fp4, .kv = catalog::Dtype::fp8};
@@ -112,7 +112,7 @@ TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
     double sum = 0;
     const Iteration token{.decoding = 1, .context = 100};
     for (const WorkGroup& g : iteration_work(m, {.tp = 1}, precision, token).groups) {
-      if (g.repeats <= 1) continue;  // the ends
+      if (g.repeats <= 1) continue;  // embedding and head
       for (const workload::Operation& op : g.kernels) {
         const auto* product = std::get_if<workload::Gemm>(&op);
         if (product && product->dtype == catalog::Dtype::bf16) sum += product->n * product->k;
@@ -125,7 +125,7 @@ TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
   const catalog::ModelShape& m = *catalog().model("deepseek-v3");
   ServingPrecision second = narrow;
   second.narrow_output = true;
-  const double output = 2.0 * m.heads * m.v_head_dim * m.hidden;  // dense layers and routed ones
+  const double output = 2.0 * m.heads * m.v_head_dim * m.hidden;  // in dense and routed layers
   EXPECT_DOUBLE_EQ(wide_weights(m, narrow) - wide_weights(m, second), output);
   EXPECT_GT(wide_weights(m, second), 0.3 * output);
   const double more = 1.0 * m.layers * m.heads * m.v_head_dim * m.hidden * (2 - 9.0 / 16);
@@ -186,7 +186,7 @@ TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
   EXPECT_EQ(t.host, r.engine.host_step);
 }
 
-// Prefill of many tokens is bound by FLOPs: 2 N a token and the causal half of attention.
+// Prefill of many tokens is limited by FLOPs: 2 N per token and the causal half of attention.
 TEST(SteadyState, APromptCostsItsFlops) {
   const Replica r = replica("llama-3-8b", 1, gib(141));
   const StepTime t = step_time(r, {.prompts = 1, .prompt_tokens = 8192}, plain_costs());
@@ -248,8 +248,8 @@ TEST(SteadyState, CapacityMeetsItsTargetAndOneMoreDoesNot) {
               more.bound != ServingBound::none);
 }
 
-// Long prompts and short answers: what binds is the work of the prompts, and a longer answer only
-// adds to it.
+// Long prompts and short answers: the prompts' work is the limit, and a longer answer only adds to
+// it.
 TEST(SteadyState, LongerAnswersServeFewer) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   double before = 1e9;
@@ -261,7 +261,7 @@ TEST(SteadyState, LongerAnswersServeFewer) {
   }
 }
 
-// Of R that decode, those who end and those whose prompts enter share the replica's time.
+// With R decoding requests, ending requests and arriving prompts share the replica's time.
 TEST(SteadyState, ArrivalsConserveWork) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   for (const double decoding : {0.1, 1.0, 4.0, 16.0}) {
@@ -287,8 +287,8 @@ TEST(SteadyState, ReplicasForARate) {
   EXPECT_EQ(replicas_needed(PerSecond(0), PerSecond(10)), 0);
 }
 
-// Published gains of continuous over static batching run from about 3 to 10 (and beyond with long
-// tails): batches drained to their longest output waste the slots of the others.
+// Published gains of continuous over static batching range from about 3 to 10 (more with long
+// tails): batches that run until their longest output ends waste the slots of the others.
 TEST(SteadyState, ContinuousBatchingGain) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   const RequestShape request{.input = 512, .output = 256};
@@ -302,7 +302,7 @@ TEST(SteadyState, ContinuousBatchingGain) {
   EXPECT_LT(continuous.output_tokens_per_s / equal.output_tokens_per_s, 1.5);
 }
 
-// Ranks step together, and the more there are the slower is the slowest; two are even.
+// Ranks step together, and the more there are, the slower is the slowest; two are equal.
 TEST(SteadyState, RanksWaitForTheSlowest) {
   Replica r = replica("llama-3-8b", 1, gib(141));
   const ServingOpCost kernels{.time = Seconds(0.02), .clocked = {}, .core = {}, .memory = {}};
@@ -327,7 +327,7 @@ TEST(SteadyState, FewTokensTouchFewExperts) {
   EXPECT_LT(many.kernels / one.kernels, 64);
 }
 
-// vLLM 0.24 on 8 H200, captured: 4.7 us at 256 B, 18 us at 2 MiB, 48 us at 8 MiB.
+// vLLM 0.24 on 8 H200, captured in a graph: 4.7 us at 256 B, 18 us at 2 MiB, 48 us at 8 MiB.
 TEST(GraphReduce, AsMeasured) {
   const BytesPerSecond link = gbytes_per_s(450);
   EXPECT_NEAR(graph_all_reduce(bytes(256), 8, link, 4).base(), 4.7e-6, 0.5e-6);

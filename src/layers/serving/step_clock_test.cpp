@@ -7,7 +7,7 @@
 namespace orrery::serving {
 namespace {
 
-// The tables and the one-off sum are the same arithmetic, taken apart.
+// The tables and the one-off sum do the same arithmetic in a different order.
 TEST(StepClock, GivesTheTimeOfTheWholeIteration) {
   StepClock clock = toy_clock();
   const Replica& r = clock.replica();

@@ -1,4 +1,4 @@
-// What adapters cost a replica, and the closed forms of their use against runs.
+// What adapters cost a replica, and the closed forms of their use compared with simulated runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ std::vector<Timed> adapted_load(const serving::AdapterSet& set, double rate, int
 
 struct AdapterRun {
   LatencySummary latency;
-  double loads = 0;  // a request
+  double loads = 0;  // per request
 };
 AdapterRun run_with(const serving::AdapterSet& set, double rate, int requests = 4000) {
   serving::StepClock clock = serving::toy_clock(kDevice, set);
@@ -65,7 +65,7 @@ TEST(AdapterUse, DrawsAreAsOftenAsTheSharesSay) {
   for (int i = 1; i <= 4; ++i) EXPECT_NEAR(seen[static_cast<std::size_t>(i)], 0.48 / i, 0.01);
 }
 
-// The toy: 16 layers, width 2048, 16 heads and 8 of keys of 128, 8192 in the MLP.
+// The toy model: 16 layers, width 2048, 16 query heads and 8 KV heads of 128, 8192 in the MLP.
 TEST(AdapterMemory, OneSideOfEveryProductIsSplit) {
   const serving::Replica r = serving::toy_replica();
   const serving::AdapterSet set{.count = 10, .slots = 4, .rank = 16};
@@ -87,7 +87,7 @@ TEST(AdapterMemory, OneSideOfEveryProductIsSplit) {
   EXPECT_LT(on(1, engines::EngineKind::sglang, 12).reserved,
             on(1, engines::EngineKind::sglang, 16).reserved);
   EXPECT_LT(on(1, engines::EngineKind::vllm, 12).each, on(1, engines::EngineKind::vllm, 16).each);
-  // 14 tensors a layer.
+  // 14 tensors per layer.
   EXPECT_NEAR(on(1, engines::EngineKind::vllm, 16).load.base(),
               16 * 14 * 2.6e-6 + 2 * 16 * sides / 50e9, 1e-12);
 }
@@ -153,7 +153,7 @@ TEST(AdapterLaws, MoreSlotsNeverServeLater) {
   }
 }
 
-// Clients in a closed loop, far more adapters than slots: those who wait do not run.
+// Clients in a closed loop, with far more adapters than slots: clients that wait do not run.
 TEST(AdapterForms, ClientsWhoWaitForASlotDoNotRun) {
   for (const int slots : {2, 8, 32}) {
     const serving::AdapterSet set{.count = 64, .slots = slots};
@@ -181,9 +181,9 @@ TEST(AdapterForms, ThroughputRisesWithTheSlots) {
   }
 }
 
-// Against runs, from loads that leave slots free to many times as many adapters as slots. Of 24
-// cases 20 lie within a tenth; where slots are about as many as adapters run, waits are up to 60 %
-// too long.
+// Compared with runs, from loads that leave slots free to many times as many adapters as slots. 20
+// of 24 cases agree within a tenth; if about as many adapters run as there are slots, waits are up
+// to 60 % too long.
 TEST(AdapterForms, LoadsAndWaitsAsInRuns) {
   int near = 0;
   for (const double skew : {0.0, 1.0}) {

@@ -44,7 +44,7 @@ TEST(ApartFleet, EveryRequestIsServedOnceAndItsFirstTokenComesFromPrefill) {
   EXPECT_GT(apart.transfer_mean, 600 * 0.5 * 1e5 / 5e10);
 }
 
-// Ports that are slower than keys are made let them queue: the next token waits, not the first.
+// If ports are slower than keys are made, keys queue: the next token is delayed, not the first.
 TEST(ApartFleet, SlowPortsDelayTheSecondToken) {
   ApartOptions options{.prefill = {.replicas = 1},
                        .decode = {.replicas = 2},
@@ -58,7 +58,7 @@ TEST(ApartFleet, SlowPortsDelayTheSecondToken) {
   EXPECT_GT(slow.run.latency.e2e_mean, fast.run.latency.e2e_mean);
 }
 
-// No prompt stands in the way of a token that is decoded apart.
+// No prompt delays a token that is decoded separately.
 TEST(ApartFleet, TokensComeMoreEvenlyThanOnReplicasOfOneKind) {
   serving::StepClock clock = serving::toy_clock();
   const FleetRun joined = Fleet({.replicas = 3}, apart_policy(), clock).run(apart_load());
@@ -83,7 +83,7 @@ TEST(ApartFleet, TheLossOfADecodeReplicaIsServedThrough) {
   EXPECT_GT(ill.run.latency.e2e_p99, well.run.latency.e2e_p99);
 }
 
-// Both fleets are in the sums.
+// The sums include both fleets.
 TEST(ApartFleet, SumsAreOfBothSides) {
   serving::StepClock clock = serving::even_clock();
   engines::EnginePolicy p = apart_policy();
@@ -106,7 +106,8 @@ TEST(ApartFleet, SumsAreOfBothSides) {
   // The first: a step, the transfer, four more tokens.
   EXPECT_EQ(apart.run.records[0].first, 1);
   EXPECT_EQ(apart.run.records[0].last, 1 + 2 + 4);
-  // The second's prefill dies as it begins, the third's decode after two of its steps.
+  // The second request's prefill replica fails as it begins, the third's decode replica after two
+  // of its steps.
   EXPECT_EQ(apart.run.records[1].first, 12);
   EXPECT_EQ(apart.run.records[2].last, 26 + 4);
   EXPECT_EQ(apart.run.records[1].arrived, 10);

@@ -1,5 +1,5 @@
-// Drawn loads against the laws written out once more beside them: lengths, gaps, swings, adapters
-// and the homes of names, each from the stream that is its own.
+// Drawn loads compared with the distributions written out again here: lengths, gaps, varying rates,
+// adapters and the homes of names, each from its own stream.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -85,7 +85,7 @@ TEST(DrawnGaps, are_constant_exponential_or_gamma) {
   }
 }
 
-// Those of the highest rate, of which as many are left out as the hour has fewer.
+// Arrivals at the highest rate, thinned in proportion to the current rate.
 TEST(DrawnGaps, are_thinned_where_the_rate_swings) {
   const auto load = open_load({.rate = 4, .swing = 0.5, .period = 20, .requests = 300, .seed = 3});
   RandomStream gaps(3, "serving/gap"), kept(3, "serving/swing");
@@ -98,7 +98,7 @@ TEST(DrawnGaps, are_thinned_where_the_rate_swings) {
   }
 }
 
-// Ends of the shares of 1, 1/4 and 1/9.
+// Ends of the shares for weights 1, 1/4 and 1/9.
 TEST(DrawnAdapters, are_found_among_the_sums_of_their_shares) {
   const serving::AdapterDraw draw(3, 2);
   RandomStream drawn(5, "adapters"), own(5, "adapters");
@@ -111,7 +111,7 @@ TEST(DrawnAdapters, are_found_among_the_sums_of_their_shares) {
   EXPECT_EQ(drawn.next(), own.next());
 }
 
-// The replica with the highest draw of a name's, one draw each.
+// The replica with the highest of the name's draws, one draw per replica.
 TEST(DrawnHomes, are_where_the_highest_draw_is) {
   serving::StepClock clock = serving::even_clock(0.01);
   std::vector<Timed> asked;
@@ -134,8 +134,8 @@ TEST(DrawnHomes, are_where_the_highest_draw_is) {
   }
 }
 
-// Calls of agents: P(Erlang of n - 1 tools < x) = 0.99 at x = 4.60517 for one, 6.63835 for two,
-// 8.40595 for three (chi-squared of 2, 4 and 6 degrees at 99 %, halved).
+// An agent's calls: P(Erlang of n - 1 tools < x) = 0.99 at x = 4.60517 for one, 6.63835 for two,
+// 8.40595 for three (chi-squared with 2, 4 and 6 degrees of freedom at 99 %, halved).
 TEST(DrawnTasks, tails_of_tools_and_calls_add_in_quadrature) {
   const double tails[] = {4.605170186, 6.638352068, 8.405946917};
   for (int calls = 2; calls <= 4; ++calls) {
@@ -151,9 +151,9 @@ TEST(DrawnTasks, tails_of_tools_and_calls_add_in_quadrature) {
   EXPECT_NEAR(task_p99(one).base(), 5, 1e-9);
 }
 
-// Two turns of 60 + 40 tokens, ten talks a second, thoughts of 2 s: blocks of a first turn are idle
-// until the thought ends or t is over, those of a second until t is over.
-//   5 (100 (2 (1 - e^-t/2)) + 200 t) tokens are idle, of which a turn finds its history with
+// Two turns of 60 + 40 tokens, ten conversations per second, thinking times of 2 s: blocks of a
+// first turn are idle until the thinking time ends or t is over, those of a second until t is over.
+//   5 (100 (2 (1 - e^-t/2)) + 200 t) tokens are idle; a turn finds its history with probability
 //   1 - e^-t/2
 TEST(DrawnTasks, what_a_cache_still_has_of_a_talk) {
   for (const double t : {0.5, 2.0, 6.0}) {
@@ -162,7 +162,7 @@ TEST(DrawnTasks, what_a_cache_still_has_of_a_talk) {
     c.stay = 0.1;
     const double found = 1 - std::exp(-t / 2);
     const double idle = 5 * (100 * 2 * found + 200 * t);
-    // Running: 10 x 0.1 requests of 50 said before, 60 new and half of the answer.
+    // Running: 10 x 0.1 requests with 50 tokens of history, 60 new ones and half of the answer.
     c.tokens = idle + 50 + 60 + 20;
     EXPECT_NEAR(talk_found(c), found, 1e-6) << t;
     c.replicas = 4;

@@ -1,5 +1,5 @@
-// Where requests of regions go: who is asked first, who has room, and that none is lost or sent
-// twice.
+// Where requests of regions go: which region is asked first, which has room, and that no request is
+// lost or sent twice.
 #include "layers/traffic/failover.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,8 @@ TEST(Failover, a_lost_region_is_given_up_after_its_time_and_has_its_users_back_w
   EXPECT_DOUBLE_EQ(policy.look(500, lost).refused[0], 10) << "a new loss has its own time";
 }
 
-// Over drawn regions: every request has one fate, and nobody takes more than it has room for.
+// Over random regions: every request ends in exactly one way, and no region takes more than it has
+// room for.
 TEST(Failover, no_request_is_lost_or_sent_twice) {
   RandomStream random(7, "failover/test");
   int moved = 0;
@@ -168,7 +169,7 @@ TEST(RegionAvailability, is_what_the_losses_leave) {
   helped.carried = 0.5;
   helped.spilled = 0;
   EXPECT_NEAR(region_availability(helped), 1 - 0.002 - 0.55 * 0.008 - 0.99 * 0.001, 1e-15);
-  // A loss that ends before it is seen is unseen as a whole.
+  // A loss that ends before it is noticed counts entirely as unseen.
   EXPECT_NEAR(region_availability({.dark = 0.01, .unseen = 0.05, .carried = 1}), 0.99, 1e-15);
 }
 

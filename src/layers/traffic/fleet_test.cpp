@@ -80,7 +80,7 @@ TEST(Fleet, AdmissionTurnsAwayWhatWouldWaitTooLong) {
   EXPECT_EQ(run.served + run.refused, 1000);
 }
 
-// The executor port decides who runs as the simulated replica does, and times agree.
+// Behind the executor port the same requests run as in the simulated replica, and times agree.
 TEST(LiveReplica, TheTwinBehindThePortAgreesWithTheSimulatedReplica) {
   serving::StepClock clock = serving::toy_clock();
   const auto requests = draw_requests(120, {.length = 500, .least_share = 0.4},

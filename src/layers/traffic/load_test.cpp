@@ -1,5 +1,5 @@
-// Requests as they are drawn, and the figures of windows of them, against what was asked for and
-// against sums by hand.
+// Requests as drawn, and the figures of windows of them, compared with what was specified and with
+// sums by hand.
 #include "layers/traffic/load.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace orrery::traffic {
 namespace {
 
-// Mean and coefficient of variation of the gaps.
+// Returns the mean and coefficient of variation of the gaps.
 std::pair<double, double> gaps_of(double cv) {
   const auto load = open_load({.rate = 4, .cv = cv, .requests = 40000, .seed = 3});
   double sum = 0, squares = 0, before = 0;
@@ -37,7 +37,7 @@ TEST(OpenLoad, GapsHaveTheirMeanAndVariation) {
   }
 }
 
-// Of a Poisson stream e^-1 of the gaps are longer than the mean; of one of shape 4, 0.4335.
+// In a Poisson stream e^-1 of the gaps are longer than the mean; with shape 4, 0.4335.
 TEST(OpenLoad, GapsHaveTheirShape) {
   const auto longer = [](double cv, double than) {
     const auto load = open_load({.rate = 1, .cv = cv, .requests = 40000, .seed = 5});
@@ -52,11 +52,11 @@ TEST(OpenLoad, GapsHaveTheirShape) {
   // Erlang 4: exp(-x) (1 + x + x^2/2 + x^3/6) at x = 4 and at x = 8.
   EXPECT_NEAR(longer(0.5, 1), std::exp(-4.0) * (1 + 4 + 8 + 64 / 6.0), 0.006);
   EXPECT_NEAR(longer(0.5, 2), std::exp(-8.0) * (1 + 8 + 32 + 512 / 6.0), 0.003);
-  // Shape 1/4: of gamma(1/4) the chance to exceed 1/4 is 0.2563 and to exceed 1, 0.0669.
+  // Shape 1/4: gamma(1/4) exceeds 1/4 with probability 0.2563 and 1 with 0.0669.
   EXPECT_NEAR(longer(2, 1), 0.2563, 0.009);
 }
 
-// A rate of 10 that swings by 0.8 over 100 s: from 2 at the beginning to 18 in the middle.
+// A rate of 10 that varies by 0.8 over 100 s: from 2 at the beginning to 18 in the middle.
 TEST(OpenLoad, TheRateSwings) {
   const auto load = open_load(
       {.rate = 10, .swing = 0.8, .period = 100, .requests = 40000, .prompt = {}, .seed = 2});
@@ -151,7 +151,7 @@ TEST(Summary, ByHand) {
   EXPECT_EQ(summarise({}).count, 0);
 }
 
-// Three clients, one place: each asks again a second after its answer.
+// Three clients, one place: each sends its next request a second after its answer.
 TEST(ClosedClients, AskAgainAfterTheyThought) {
   serving::StepClock clock = serving::toy_clock({.step = 0.01});
   engines::EnginePolicy policy;
@@ -247,8 +247,8 @@ TEST(Weights, FallToBothSidesOfALoad) {
   add_weight(none, {}, 1, 1);
 }
 
-// Parts whose means are 1 to 8: without part i the mean is (36 - i) / 7, and the squares of those
-// over their middle add up to 42/49.
+// Parts with means 1 to 8: without part i the mean is (36 - i) / 7, and the squares of their
+// deviations add up to 42/49.
 TEST(SamplingError, OfAMeanIsTheJackknife) {
   LoadWindow w = level_window(1, 1, 10);
   for (std::size_t i = 0; i < kWindowParts; ++i) w.parts[i].ttft.fill(static_cast<double>(i + 1));
@@ -257,16 +257,17 @@ TEST(SamplingError, OfAMeanIsTheJackknife) {
   const Sampled s = sampled(levels, weights, &WindowPart::ttft, 0);
   EXPECT_NEAR(s.value, 4.5, 1e-9);
   const double ones = 1.415 * std::sqrt(42.0 / 49 * 7 / 8);
-  // Pairs 3, 7, 11, 15: without them (36 - x) / 6.
+  // Pairs 3, 7, 11, 15: without one of them (36 - x) / 6.
   const double pairs = 1.638 * std::sqrt((36.0 + 4 + 4 + 36) / 36 * 3 / 4);
   EXPECT_NEAR(s.error, std::max(ones, pairs) / 4.5, 1e-9);
-  // Parts that swing from one to the next: the short ones tell more.
+  // Parts that alternate: single parts give the larger error.
   for (std::size_t i = 0; i < kWindowParts; ++i) w.parts[i].ttft.fill(i % 2 == 0 ? 3 : 6);
   const Sampled swings = sampled(std::vector<LoadWindow>{w}, weights, &WindowPart::ttft, 0);
   EXPECT_NEAR(swings.error, 1.415 * std::sqrt(8 * std::pow(1.5 / 7, 2) * 7 / 8) / 4.5, 1e-12);
 }
 
-// All parts alike, 25 requests each: the share below a p90 is 200 independent ones'.
+// All parts alike, 25 requests each: the share below the p90 has the error of 200 independent
+// requests.
 TEST(SamplingError, OfAQuantileIsTheSharesBelowIt) {
   LoadWindow w = level_window(1, 1, 25);
   for (WindowPart& part : w.parts) {
@@ -279,7 +280,7 @@ TEST(SamplingError, OfAQuantileIsTheSharesBelowIt) {
   EXPECT_DOUBLE_EQ(s.error, 6 / 179.0);
   const Sampled high = sampled(levels, std::vector<double>{3}, &WindowPart::ttft, 0.9925);
   EXPECT_DOUBLE_EQ(high.value, 199);
-  // 0.00782 more is beyond all; 0.98468 is the 197th.
+  // 0.00782 more is beyond all values; 0.98468 is the 197th.
   EXPECT_DOUBLE_EQ(high.error, 2 / 199.0);
 }
 

@@ -1,5 +1,5 @@
-// Turns at the edge: how many SGLang takes back, up to how many it sorts, until when a replica runs
-// on, and a region's small rates.
+// Boundary cases: how many requests SGLang retracts, up to how many it sorts, until when a replica
+// runs on, and a region's small rates.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine_fixture.h"
@@ -10,8 +10,8 @@
 namespace orrery::traffic {
 namespace {
 
-// 18 tokens of room. Three of 3 decode once, one of 2 joins, all decode: nothing is left. The last
-// to join has said least and holds 3, as many as the others need.
+// Room for 18 tokens. Three requests of 3 decode once, one of 2 joins, all decode: nothing is left.
+// The last to join has generated least and holds 3, as many as the others need.
 TEST(RareTurns, sglang_takes_back_no_more_than_it_must) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
   p.blocks = 18;
@@ -32,7 +32,7 @@ TEST(RareTurns, sglang_takes_back_no_more_than_it_must) {
   EXPECT_EQ(e->pool().free_blocks(), 0);
 }
 
-// The last of those who wait finds eight of its nine tokens.
+// The last waiting request finds eight of its nine tokens.
 TEST(RareTurns, sglang_sorts_up_to_128_who_wait) {
   for (const int others : {127, 128}) {
     engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
@@ -77,7 +77,7 @@ TEST(RareTurns, a_replica_runs_until_a_request_ends_or_its_time_is_up) {
   EXPECT_EQ(sim.counts().requests_integral, 2 * 3 + 1);
 }
 
-// The first is down for good and asks for half a request a second: the second has room.
+// The first region is down permanently and asks for half a request per second: the second has room.
 TEST(RareTurns, half_a_request_a_second_moves_too) {
   Region down, up;
   down.ways = {{.to = 1, .round_trip = 0.01}};

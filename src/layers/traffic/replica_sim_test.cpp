@@ -1,4 +1,4 @@
-// A replica and a fleet of them on steps of one second each: every time is counted by hand.
+// A replica and a fleet of them with steps of one second each: all times are counted by hand.
 #include "layers/traffic/replica_sim.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(ReplicaTime, MergedStepsStopForWhoeverComes) {
   EXPECT_EQ(sim.counts().busy, 52);
 }
 
-// Every fourth step of a busy engine looks at the queue; an idle one at once.
+// A busy engine checks its queue every fourth step; an idle one at once.
 TEST(ReplicaTime, AnEngineThatLooksSeldom) {
   serving::StepClock clock = serving::even_clock();
   for (const bool merge : {true, false}) {
@@ -159,7 +159,7 @@ TEST(Routing, ByTurnsByRequestsAndByTokens) {
             (std::vector<int>{0, 1, 1, 1}));
 }
 
-// Homes are spread evenly, stay, and only those of the one that left move.
+// Homes are spread evenly and stable; only the names of a replica that leaves move.
 TEST(Routing, AHomeIsKept) {
   const auto homes = [](int replicas) {
     std::vector<Timed> load;
@@ -180,7 +180,7 @@ TEST(Routing, AHomeIsKept) {
   for (const int n : count) EXPECT_NEAR(n, 50, 20);
 }
 
-// Up to `spill` more requests than the least loaded has, a prefix stays at home.
+// A prefix stays at home while its replica has at most `spill` more requests than the least loaded.
 TEST(Routing, APrefixSpillsOver) {
   std::vector<Timed> load(8, comes_at(0, 1, 50));
   for (Timed& t : load) t.spec.shared = 5, t.spec.shared_tokens = 1;
@@ -217,7 +217,7 @@ TEST(Admission, TurnsAwayAtTheLimit) {
   EXPECT_EQ(run_fleet({.replicas = 0}, load).refused, 5) << "nobody is there";
 }
 
-// The only replica dies in its sixth step: back after 20.8 s, it begins anew.
+// The only replica fails in its sixth step; back after 20.8 s, it starts the request again.
 TEST(Failure, TheOnlyReplicaComesBack) {
   const FleetRun run =
       run_fleet({.replicas = 1, .lose_one_at = 5.5}, {comes_at(0, 4, 10), comes_at(40, 4, 1)});
@@ -242,7 +242,7 @@ TEST(Failure, AnotherReplicaTakesOver) {
   EXPECT_EQ(run.replica_seconds, 2 * 91);
 }
 
-// One dies every 100 s on average and is 20.8 s away.
+// A replica fails every 100 s on average and is out for 20.8 s.
 TEST(Failure, LivesHaveTheirMean) {
   std::vector<Timed> load;
   for (int i = 0; i < 4000; ++i) load.push_back(comes_at(10.0 * i, 1, 1));
@@ -250,7 +250,7 @@ TEST(Failure, LivesHaveTheirMean) {
   EXPECT_NEAR(run.failures, 4 * 40000 / 120.8, 0.08 * 4 * 40000 / 120.8);
 }
 
-// Five long requests at 2 a replica call two more at 10 s, which serve from 16 s and leave at 40.
+// Five long requests at 2 per replica add two more at 10 s, which serve from 16 s and leave at 40.
 TEST(Autoscaling, ByHand) {
   const FleetOptions options{
       .replicas = 1,

@@ -22,8 +22,8 @@ Timed at(double when, int prompt, int output) {
   return t;
 }
 
-// One request after the other, since only one may run: a prompt of 100 tokens brings the first of
-// three, two steps the others; then the second has its turn.
+// One request after the other, because only one may run: a prompt of 100 tokens gives the first of
+// three tokens, two steps give the others; then the second request runs.
 TEST(ReplicaTrace, EveryIterationIsToldOnce) {
   serving::StepClock clock = serving::toy_clock();
   const auto notes =
@@ -40,7 +40,7 @@ TEST(ReplicaTrace, EveryIterationIsToldOnce) {
     EXPECT_DOUBLE_EQ(notes[i].start, notes[i - 1].start + notes[i - 1].seconds);
   }
   EXPECT_DOUBLE_EQ(notes[0].held,
-                   7.0 / 99);  // 100 tokens in blocks of 16; vLLM keeps one to itself
+                   7.0 / 99);  // 100 tokens in blocks of 16; vLLM keeps one block itself
   EXPECT_DOUBLE_EQ(notes[4].held, 0);
 }
 

@@ -64,7 +64,7 @@ TEST(KvTier, AFetchIsWorthItWhereItBeatsComputing) {
   EXPECT_DOUBLE_EQ(law.fetch_time(2, 1000), 3e-3);
 }
 
-// Turn k brings the k - 1 before it: with room for all, all but the last block of it is found.
+// Turn k includes the k - 1 before it: with room for everything, all but the last block is found.
 TEST(Sessions, WithRoomForAllTheHistoryIsFoundOnTheDevice) {
   const SessionRun r = run(policy(20000, 0), talk(8));
   EXPECT_EQ(r.records.size(), 8U * 24 * 2 / 3);
@@ -72,7 +72,7 @@ TEST(Sessions, WithRoomForAllTheHistoryIsFoundOnTheDevice) {
   EXPECT_GT(r.found_tokens / r.history_tokens, 0.97);
   EXPECT_LE(r.found_tokens, r.history_tokens);
   EXPECT_EQ(r.fetched_tokens, 0);
-  // 250 tokens a turn, the mean of 0 to 5 turns before.
+  // 250 tokens per turn times the mean of 0 to 5 earlier turns.
   EXPECT_NEAR(r.history_tokens / static_cast<double>(r.records.size()), 625, 40);
 }
 
@@ -129,8 +129,8 @@ TEST(Sessions, MergingStepsChangesNothing) {
   EXPECT_EQ(ends(true), ends(false));
 }
 
-// One user, three turns of 10 and 5 tokens, blocks of four. Of an answer the last token is not in
-// the cache: 14 of 15 are, three blocks; then 29 of 30, seven.
+// One user, three turns of 10 and 5 tokens, blocks of four. The last token of an answer is not in
+// the cache: 14 of 15 are, three blocks; then 29 of 30, seven blocks.
 TEST(Sessions, OneUserByHand) {
   serving::StepClock clock = serving::even_clock();
   engines::EnginePolicy p = policy(1000, 0);
@@ -156,7 +156,7 @@ TEST(Sessions, OneUserByHand) {
   EXPECT_NEAR(thought / 599, 2, 0.25);
 }
 
-// Half of the cache is the longest that a session may be: 30 tokens of 60, 28 of 56.
+// A session may take at most half of the cache: 30 tokens of 60, 28 of 56.
 TEST(Sessions, AHistoryThatIsTooLongEndsTheSession) {
   for (const int blocks : {16, 15}) {
     serving::StepClock clock = serving::even_clock();

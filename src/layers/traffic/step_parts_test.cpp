@@ -1,5 +1,5 @@
-// A step as its clock puts it together from tables, beside the same step summed up whole; sizes
-// that are rounded; and rows and adapters of small steps by hand.
+// A step as its clock assembles it from tables, compared with the same step summed as a whole;
+// sizes that are rounded; and rows and adapters of small steps by hand.
 #include <gtest/gtest.h>
 
 #include "layers/serving/iteration.h"
@@ -11,7 +11,8 @@
 namespace orrery::traffic {
 namespace {
 
-// Every byte and every product counts, whatever else a kernel does; messages by size and ranks.
+// Every byte and every product costs time, whatever else a kernel does; messages cost by size and
+// ranks.
 serving::ServingCosts summed_costs() {
   serving::ServingCosts costs;
   costs.kernel = [](const workload::Operation& op) {
@@ -84,7 +85,7 @@ void expect_parts(const serving::Replica& replica, const WholeStep& w) {
   EXPECT_NEAR(told.host.base(), wanted.host.base(), 1e-9 * wanted.host.base());
   EXPECT_NEAR(told.total.base(), wanted.total.base(), 1e-9 * wanted.total.base());
   EXPECT_EQ(told.power, wanted.power);
-  // Asked again it comes from the tables.
+  // The second call takes it from the tables.
   EXPECT_EQ(clock.time(sums_of(w)), told.total);
 }
 
@@ -107,11 +108,11 @@ TEST(StepParts, TablesAndTheWholeStepAgree) {
   }
 }
 
-// Up to 32768 each size is its own; beyond, sizes are rounded up to the next multiple of 256.
+// Up to 32768 each size has its own entry; larger sizes are rounded up to a multiple of 256.
 TEST(StepParts, LargeSizesAreRoundedUp) {
   serving::ServingCosts costs = summed_costs();
   const auto all = costs.kernel;
-  // Attention follows the true lengths, and is left out here.
+  // Attention depends on the true lengths, and is left out here.
   costs.kernel = [all](const workload::Operation& op) {
     return std::holds_alternative<workload::Attention>(op) ? serving::ServingOpCost{} : all(op);
   };
@@ -132,7 +133,7 @@ TEST(StepParts, LargeSizesAreRoundedUp) {
   }
 }
 
-// Prompts of one rank: 3 of 10 tokens each put 30 rows through the latent's way out.
+// Prompts of one rank: 3 of 10 tokens each put 30 rows through the product out of the latent space.
 TEST(StepParts, RowsOfSeveralPromptsAddUp) {
   const serving::Replica r = latent_experts({});
   const serving::IterationWork work =
@@ -149,7 +150,7 @@ TEST(StepParts, RowsOfSeveralPromptsAddUp) {
   EXPECT_TRUE(found);
 }
 
-// Fewer than one request on average has no more adapters than that.
+// Fewer than one request on average means at most that many adapters.
 TEST(StepParts, AdaptersThatRunAreNoMoreThanRequestsOrSlots) {
   const serving::Replica r = latent_experts({});
   EXPECT_EQ(serving::running_adapters(r.adapters, 0), 0);

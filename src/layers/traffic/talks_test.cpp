@@ -44,14 +44,15 @@ TEST(Talks, ComeAtTheirRateFromTheBeginning) {
     (r.arrived < 60 ? early : late) += 1;
     longest = std::max<double>(longest, r.prompt);
   }
-  // 1,200 a half, of whole talks of six turns: three deviations of a talk's six.
+  // 1,200 per half, in whole conversations of six turns: within three standard deviations of the
+  // number of conversations, times six.
   EXPECT_NEAR(early, 1200, 3 * 6 * std::sqrt(200.0));
   EXPECT_NEAR(late, 1200, 3 * 6 * std::sqrt(200.0));
   EXPECT_EQ(longest, 5 * 250 + 200);
   EXPECT_EQ(run.refused, 0);
 }
 
-// Whoever goes on with a talk comes after the answer and not before.
+// The next turn of a conversation comes after the answer and not before.
 TEST(Talks, ATurnFollowsItsAnswer) {
   serving::StepClock clock = serving::toy_clock();
   struct Watched final : Askers {
@@ -98,7 +99,7 @@ TEST(Talks, LongerThoughtsFindLessWhereBlocksGiveWay) {
   EXPECT_LT(found_of(run_talks(load, Router::session, 1500)), soon - 0.1);
 }
 
-// The same talks whatever the router, and the same records in every run.
+// The same conversations for any router, and the same records in every run.
 TEST(Talks, EqualSeedsGiveEqualRuns) {
   const FleetRun one = run_talks(talk_load(20), Router::prefix);
   const FleetRun two = run_talks(talk_load(20), Router::prefix);
@@ -118,7 +119,7 @@ TEST(Talks, ASystemPromptIsSharedBetweenTalks) {
   EXPECT_NEAR(found_of(run_talks(load, Router::least_requests)), 96.0 / 200, 0.02);
 }
 
-// Three thoughts after the beginning the closed form and the run agree.
+// Three thinking times after the beginning the closed form and the run agree.
 TEST(Talks, TheClosedFormFindsWhatTheRunFinds) {
   struct Case {
     Router router;
@@ -161,8 +162,8 @@ TEST(Talks, TheClosedFormHasItsLimits) {
   EXPECT_EQ(talk_found(c), 0);
 }
 
-// Three calls of 1,000, 100 and 100 new tokens, each answered by 50: 1,050 and 1,200 were said
-// before the second and the third.
+// Three calls of 1,000, 100 and 100 new tokens, each answered with 50: the history before the
+// second and third is 1,050 and 1,200.
 TEST(Talks, ToolsBringOtherLengthsThanTheFirstCall) {
   const TalkCase c{.turns = 3, .prompt = 1000, .later = 100, .output = 50};
   EXPECT_DOUBLE_EQ(talk_fresh(c), 400);
@@ -197,7 +198,7 @@ TEST(Tasks, HaveTheirMeanAndTheirTail) {
   EXPECT_DOUBLE_EQ(task_p99(c).base(), 4);
 }
 
-// Where replicas have room, a task takes what its calls and its tools take.
+// If replicas have room, a task takes the sum of its calls and its tools.
 TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
   TalkLoad load = talk_load(4);
   load.turns = 5;
@@ -223,7 +224,7 @@ TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
     if (t.calls == 5) times.push_back(t.last - t.began);
   }
   ASSERT_GT(times.size(), 1400u);
-  // Who was met in the middle, at the very beginning, had fewer calls; nobody else did.
+  // Conversations in progress at the very beginning had fewer calls; no others did.
   for (const auto& [name, t] : tasks) EXPECT_TRUE(t.calls == 5 || t.began < 30) << t.began;
   std::ranges::sort(times);
   std::ranges::sort(calls);
@@ -238,8 +239,9 @@ TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
   EXPECT_NEAR(times[times.size() * 99 / 100] / task_p99(form).base(), 1, 0.08);
 }
 
-// Three turns of 150 tokens, a thought of 10 s. For a time T that idle blocks stay, x = T over the
-// thought, the chance that a turn comes in time is 1 - e^-x; the tokens that are idle then follow.
+// Three turns of 150 tokens, a thinking time of 10 s. With a time T that idle blocks stay and x = T
+// over the thinking time, a turn comes in time with probability 1 - e^-x; the number of idle tokens
+// follows.
 TEST(TalkFound, AtHomeByHand) {
   TalkCase c{
       .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .at_home = true};
@@ -252,7 +254,7 @@ TEST(TalkFound, AtHomeByHand) {
   }
 }
 
-// A quarter of the turns come to the same replica; a turn that went elsewhere was away for longer.
+// A quarter of the turns come to the same replica; a turn that went elsewhere lengthens the gap.
 TEST(TalkFound, OfFourReplicasByHand) {
   TalkCase c{
       .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .replicas = 4};
@@ -275,7 +277,8 @@ struct Heard {
   double think = 0;
 };
 
-// Every turn brings what was said before it; thoughts have their mean; nobody asks after the end.
+// Every turn includes its history; thinking times have the right mean; no requests come after the
+// end.
 TEST(Talks, TurnsAreWorkedByHand) {
   Talks talks({.rate = 2,
                .turns = 3,
@@ -304,7 +307,7 @@ TEST(Talks, TurnsAreWorkedByHand) {
     } else {
       EXPECT_EQ(t.spec.prompt % 50, 40);
     }
-    // Nobody else is being answered: its own thought is the least.
+    // No other request is being answered, so its own thinking time is the smallest.
     h = {.turns = h.turns + 1,
          .prompt = t.spec.prompt,
          .answered = t.at + 0.5,
@@ -321,7 +324,8 @@ TEST(Talks, TurnsAreWorkedByHand) {
     begun += h.prompt - 50 * (h.turns - 1) == 40 ? 0 : 1;
   }
   EXPECT_GT(whole, 3800);
-  // Met in the middle: of each turn but the first as many as think at a time, 2 / 3 x 8.
+  // In progress at the start: per turn but the first, as many as are thinking at any time, 2 / 3 x
+  // 8.
   EXPECT_NEAR(begun, 2 * 16 / 3.0, 1.01);
 }
 
@@ -350,7 +354,7 @@ TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
     }
     talks.answered({.id = id++, .prompt = t.spec.prompt, .output = 8, .last = t.at});
   }
-  // 30 + 8, then 68 + 8 = 76 is just held; the third begins anew.
+  // 30 + 8, then 68 + 8 = 76 just fits; the third starts a new conversation.
   int checked = 0;
   for (const auto& [name, p] : prompts) {
     if (p.size() < 4 || p[0] != 30) continue;
@@ -368,7 +372,8 @@ TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
   EXPECT_EQ(talks.patience(), kForever);
 }
 
-// Of each turn but the first as many are met as think at a time: 2 / 3 x 8 of two turns.
+// For each turn but the first, as many are in progress at the start as are thinking at any time: 2
+// / 3 x 8 of two turns.
 TEST(Talks, AsManyAreMetInTheMiddleAsThink) {
   double met = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {

@@ -1,4 +1,4 @@
-// What holds where nobody says otherwise: the defaults of requests, engines, fleets and windows.
+// Defaults of requests, engines, fleets and windows.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -23,8 +23,8 @@ RequestRecord recorded(double arrived, double first, double last, int output) {
   return {.prompt = 100, .output = output, .arrived = arrived, .first = first, .last = last};
 }
 
-// From 100 to 180 s: parts of ten. In the first two requests, of which the later one was quicker;
-// one with a single token in the fourth; others come too soon or too late.
+// From 100 to 180 s: parts of ten seconds. The first has two requests, of which the later one was
+// faster; the fourth has one with a single token; others come too early or too late.
 TEST(WindowCases, a_window_by_hand) {
   FleetRun done;
   done.records = {recorded(99.9, 100, 101, 5), recorded(100, 104, 112, 5),
@@ -42,7 +42,7 @@ TEST(WindowCases, a_window_by_hand) {
   EXPECT_DOUBLE_EQ(w.parts[0].ttft[99], 3.5);
   EXPECT_DOUBLE_EQ(w.parts[0].ttft[100], 6.5);
   EXPECT_DOUBLE_EQ(w.parts[0].ttft[199], 6.5);
-  EXPECT_DOUBLE_EQ(w.parts[0].tpot[0], 1);  // two tokens a step
+  EXPECT_DOUBLE_EQ(w.parts[0].tpot[0], 1);  // two tokens per step
   EXPECT_DOUBLE_EQ(w.parts[0].whole[0], 5 + 2.5);
   EXPECT_DOUBLE_EQ(w.parts[0].whole[199], 12 + 2.5);
   EXPECT_DOUBLE_EQ(w.parts[0].good, 0.5) << "the other's first token is late";
@@ -56,8 +56,8 @@ TEST(WindowCases, a_window_by_hand) {
   EXPECT_DOUBLE_EQ(w.fetched, 0.05);
 }
 
-// A single token has no time between tokens: of one that came with three in the same part alone
-// that of the three counts.
+// A single token has no time between tokens: in a part with requests of one and of three tokens,
+// only the second counts.
 TEST(WindowCases, a_single_token_has_no_time_between_tokens) {
   FleetRun done;
   done.records = {recorded(10, 11, 15, 3), recorded(11, 12, 12, 1)};
@@ -96,8 +96,8 @@ LoadWindow even_window(double requests, double good) {
   return w;
 }
 
-// 1, 2, ... 200 in every part. Of 352 requests the median's rank is known to
-// 1.2816 sqrt(0.25 / 352) = 0.03416, 6.83 of the 200: from the 94th to the 107th value.
+// 1, 2, ... 200 in every part. With 352 requests the median's rank is known to within 1.2816
+// sqrt(0.25 / 352) = 0.03416, 6.83 of the 200: from the 94th to the 107th value.
 TEST(WindowCases, a_quantile_is_known_as_well_as_its_rank) {
   const std::vector<LoadWindow> levels{even_window(44, 1)};
   const double weights[] = {7};
@@ -112,9 +112,9 @@ TEST(WindowCases, a_quantile_is_known_as_well_as_its_rank) {
   EXPECT_EQ(none.error, 0);
 }
 
-// Means of 100.5 in seven parts and 180.5 in one: without the one 100.5, without another
-// 100.5 + 80/7, of equal parts. Squares (80/7)^2 x 7/8, times 7/8; of two neighbours each without
-// the pair 100.5, else 100.5 + 80/6: (80/6)^2 x 3/4, times 3/4.
+// Means of 100.5 in seven parts and 180.5 in one. Leaving out that one gives 100.5, leaving out
+// another 100.5 + 80/7. The squares are (80/7)^2 x 7/8, times 7/8. For pairs of neighbours: without
+// its pair 100.5, otherwise 100.5 + 80/6: (80/6)^2 x 3/4, times 3/4.
 TEST(WindowCases, a_mean_is_known_as_well_as_its_parts_agree) {
   std::vector<LoadWindow> levels{even_window(44, 1)};
   for (double& v : levels[0].parts[5].ttft) v += 80;
@@ -152,7 +152,7 @@ TEST(WindowCases, ranks_that_vllm_keeps_slots_for) {
   EXPECT_EQ(serving::reserved_rank(engines::EngineKind::sglang, 9), 9);
 }
 
-// Sixteen by themselves, then 4, 5, 6 and 8 together, and the last.
+// Sixteen as single classes, then classes of 4, 5, 6 and 8, and the last.
 TEST(WindowCases, adapters_that_are_used_about_as_often_go_together) {
   const std::vector<serving::AdapterClass> use = serving::adapter_use(40, 1);
   ASSERT_EQ(use.size(), 21u);
@@ -167,8 +167,8 @@ TEST(WindowCases, adapters_that_are_used_about_as_often_go_together) {
   EXPECT_NEAR(use[20].share, 1 / harmonic / 40, 1e-12);
 }
 
-// Ten alike: of R requests 10 (1 - e^-R/10) are met. The last eight that do not run and the five
-// that do have 10 (1 - e^-1.3) prefixes of 100 beside 8 x 50 of their own.
+// Ten equal adapters: R requests use 10 (1 - e^-R/10). The last eight finished and the five running
+// requests have 10 (1 - e^-1.3) prefixes of 100, besides 8 x 50 tokens of their own.
 TEST(WindowCases, a_prefix_of_each_adapter_is_found_while_it_is_kept) {
   serving::ReplicaAdapters a;
   a.set.count = 10;
@@ -183,7 +183,7 @@ TEST(WindowCases, a_prefix_of_each_adapter_is_found_while_it_is_kept) {
   EXPECT_EQ(serving::running_with_slots({}, 12), 12);
 }
 
-// 450 GB/s of which 0.65 are had. 8 ranks: one shot 7 buffers, two shots 14/8 of one and 3 us.
+// 0.65 of 450 GB/s is reached. 8 ranks: one shot 7 buffers, two shots 14/8 of one plus 3 us.
 TEST(WindowCases, a_reduction_in_one_shot_or_two) {
   const BytesPerSecond link = gbytes_per_s(450);
   EXPECT_EQ(serving::graph_all_reduce(Bytes(1e6), 1, link, 4).base(), 0);
@@ -250,7 +250,7 @@ TEST(WindowCases, a_region_that_nobody_helps) {
   EXPECT_NEAR(region_availability({.dark = 0.1, .carried = 0.5}), 0.95, 1e-12);
 }
 
-// A day's share of a region: 1 - 0.01 - 0.03 (1 - 0.5 x 0.9) - 0.96 x 0.2 (1 - 0.25 x 0.9).
+// A region's availability: 1 - 0.01 - 0.03 (1 - 0.5 x 0.9) - 0.96 x 0.2 (1 - 0.25 x 0.9).
 TEST(WindowCases, a_region_s_availability) {
   EXPECT_NEAR(region_availability({.dark = 0.04,
                                    .unseen = 0.01,
@@ -261,7 +261,7 @@ TEST(WindowCases, a_region_s_availability) {
               1 - 0.01 - 0.03 * 0.55 - 0.96 * 0.2 * 0.775, 1e-12);
 }
 
-// The first asks at a share of the thought that its stream draws.
+// The first request comes at a share of the thinking time that its stream draws.
 TEST(WindowCases, users_are_met_in_the_middle_of_a_thought) {
   serving::StepClock clock = serving::even_clock(0.5);
   engines::EnginePolicy policy;
