@@ -401,7 +401,7 @@ TEST(JobTrace, time_formats_at_their_bounds) {
   EXPECT_FALSE(parse_slurm_time("x-00:07"));
 }
 
-TEST(JobTrace, a_time_or_a_count_that_no_log_can_have_is_refused_with_its_line) {
+TEST(JobTrace, impossible_times_and_counts_are_refused_with_their_line) {
   for (const char* row : {"1 0 0 99999999999999999999 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
                           "1 0 1e300 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
                           "1 1e18 0 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",

@@ -126,7 +126,7 @@ TEST(NodePool, no_gpu_is_handed_out_twice) {
 }
 
 // Whatever was taken, given back, lost and repaired, the result equals counting.
-TEST(NodePool, nodes_with_so_many_are_those_that_counting_finds) {
+TEST(NodePool, nodes_with_free_gpus_match_a_count) {
   RandomStream random(3, "test/nodes-with");
   NodePool pool({8, 8, 4, 8, 2, 8});
   std::vector<std::vector<NodeShare>> held;

@@ -98,7 +98,7 @@ TEST(Conservative, conservative_backfill_of_a_small_queue) {
 }
 
 // EASY makes no promise to job B and lets C delay it; conservative does not.
-TEST(Conservative, keeps_the_seconds_promise_too) {
+TEST(Conservative, second_job_keeps_its_promise_too) {
   const auto scene = [](std::unique_ptr<QueuePolicy> policy) {
     Line q(NodePool({10}), std::move(policy));
     q.run(5, 100);   // 5 are free

@@ -21,7 +21,7 @@ RequestSpec tuned(int adapter, int prompt, int output) {
   return {.prompt = prompt, .output = output, .adapter = adapter};
 }
 
-TEST(VllmAdapters, WhoHasNoSlotIsPassedByAndOthersJoin) {
+TEST(VllmAdapters, request_without_a_slot_is_skipped_and_others_join) {
   StepwiseEngine e(slotted(EngineKind::vllm, 1));
   e.add(tuned(1, 2, 2));
   e.add(tuned(2, 2, 2));
@@ -32,7 +32,7 @@ TEST(VllmAdapters, WhoHasNoSlotIsPassedByAndOthersJoin) {
   EXPECT_EQ(e.step(), "1:2:0") << "its slot is free with the last request of the other adapter";
 }
 
-TEST(VllmAdapters, TheModelItselfTakesNoSlot) {
+TEST(VllmAdapters, base_model_takes_no_slot) {
   StepwiseEngine e(slotted(EngineKind::vllm, 1));
   e.add(tuned(1, 2, 2));
   e.add(tuned(0, 2, 2));
@@ -42,7 +42,7 @@ TEST(VllmAdapters, TheModelItselfTakesNoSlot) {
   EXPECT_EQ(e.batch().sums.adapters, 1);
 }
 
-TEST(VllmAdapters, ThoseWhoRunHaveTheirSlotsFirst) {
+TEST(VllmAdapters, running_requests_get_their_slots_first) {
   StepwiseEngine e(slotted(EngineKind::vllm, 2));
   e.add(tuned(1, 2, 4));
   EXPECT_EQ(e.step(), "0:2:0");
@@ -51,7 +51,7 @@ TEST(VllmAdapters, ThoseWhoRunHaveTheirSlotsFirst) {
   EXPECT_EQ(e.batch().sums.adapters, 2);
 }
 
-TEST(VllmAdapters, ThePassedByKeepTheirOrder) {
+TEST(VllmAdapters, skipped_requests_keep_their_order) {
   StepwiseEngine e(slotted(EngineKind::vllm, 1));
   e.add(tuned(1, 2, 1));
   e.add(tuned(2, 2, 1));
@@ -64,7 +64,7 @@ TEST(VllmAdapters, ThePassedByKeepTheirOrder) {
 }
 
 // Four blocks of four. Without adapters the preempted request would be first.
-TEST(VllmAdapters, WhoGivesWayQueuesBehindThePassedBy) {
+TEST(VllmAdapters, preempted_request_queues_behind_skipped_ones) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
   p.token_budget = 20;
@@ -83,7 +83,7 @@ TEST(VllmAdapters, WhoGivesWayQueuesBehindThePassedBy) {
 }
 
 // A skipped request that has joined no longer counts among the skipped ones.
-TEST(VllmAdapters, WhoGivesWayIsFirstAgainOnceNobodyIsPassedBy) {
+TEST(VllmAdapters, preempted_request_is_first_once_none_is_skipped) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
   p.token_budget = 20;
@@ -101,7 +101,7 @@ TEST(VllmAdapters, WhoGivesWayIsFirstAgainOnceNobodyIsPassedBy) {
   EXPECT_EQ(e.step(), "2:9:0 3:1:0");
 }
 
-TEST(VllmAdapters, OneThatLeavesTheQueueIsNotCountedThere) {
+TEST(VllmAdapters, request_that_leaves_the_queue_is_not_counted_there) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
   p.token_budget = 20;
@@ -118,7 +118,7 @@ TEST(VllmAdapters, OneThatLeavesTheQueueIsNotCountedThere) {
   EXPECT_EQ(e.step(), "1:9:0 3:1:0") << "who gave way is first again";
 }
 
-TEST(VllmAdapters, KeysOfOneAdapterAreNoneOfAnother) {
+TEST(VllmAdapters, keys_of_one_adapter_do_not_serve_another) {
   EnginePolicy p = slotted(EngineKind::vllm, 4);
   p.prefix_cache = true;
   StepwiseEngine e(p);
@@ -136,7 +136,7 @@ TEST(VllmAdapters, KeysOfOneAdapterAreNoneOfAnother) {
   EXPECT_EQ(e->sequence(4).cached, 8);
 }
 
-TEST(SglangAdapters, WhoHasNoSlotIsLeftAndOthersExtend) {
+TEST(SglangAdapters, request_without_a_slot_waits_and_others_extend) {
   StepwiseEngine e(slotted(EngineKind::sglang, 1));
   e.add(tuned(1, 2, 6));
   e.add(tuned(2, 2, 2));
@@ -149,7 +149,7 @@ TEST(SglangAdapters, WhoHasNoSlotIsLeftAndOthersExtend) {
   EXPECT_EQ(e.step(), "1:2:0");
 }
 
-TEST(SglangAdapters, TheModelItselfTakesASlot) {
+TEST(SglangAdapters, base_model_takes_a_slot) {
   StepwiseEngine e(slotted(EngineKind::sglang, 1));
   e.add(tuned(1, 2, 2));
   e.add(tuned(0, 2, 2));
@@ -163,7 +163,7 @@ TEST(SglangAdapters, TheModelItselfTakesASlot) {
   EXPECT_EQ(two.batch().sums.adapters, 1);
 }
 
-TEST(SglangAdapters, APromptInPiecesHoldsItsSlot) {
+TEST(SglangAdapters, prompt_in_chunks_holds_its_slot) {
   StepwiseEngine e(slotted(EngineKind::sglang, 1));
   e.add(tuned(1, 14, 2));
   EXPECT_EQ(e.step(), "0:10:0");
@@ -172,7 +172,7 @@ TEST(SglangAdapters, APromptInPiecesHoldsItsSlot) {
   EXPECT_EQ(e.step(), "0:4:10 2:2:0");
 }
 
-TEST(TrtllmAdapters, WithoutEvictionOthersPass) {
+TEST(TrtllmAdapters, without_eviction_others_overtake) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
   StepwiseEngine e(p);
   e.add(tuned(1, 2, 2));
@@ -185,7 +185,7 @@ TEST(TrtllmAdapters, WithoutEvictionOthersPass) {
 
 // Three blocks: one each for requests 0 and 3, none reserved for the skipped request; but a request
 // that has neither a slot nor blocks ends the search.
-TEST(TrtllmAdapters, ThePassedByKeepNoBlocks) {
+TEST(TrtllmAdapters, skipped_requests_reserve_no_blocks) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
   p.blocks = 2;
   StepwiseEngine e(p);
@@ -200,7 +200,7 @@ TEST(TrtllmAdapters, ThePassedByKeepNoBlocks) {
   EXPECT_EQ(ends.step(), "0:2:0") << "nobody is looked for behind who finds no blocks";
 }
 
-TEST(TrtllmAdapters, WhereUtilisationCountsTheFirstWithoutPagesEndsTheSearch) {
+TEST(TrtllmAdapters, first_request_without_pages_ends_the_search_for_utilisation) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
   p.max_utilisation = true;
   StepwiseEngine e(p);
@@ -212,7 +212,7 @@ TEST(TrtllmAdapters, WhereUtilisationCountsTheFirstWithoutPagesEndsTheSearch) {
   EXPECT_EQ(e.step(), "1:2:0");
 }
 
-TEST(TrtllmAdapters, EqualPromptsOfTwoAdaptersDoNotWaitForOneAnother) {
+TEST(TrtllmAdapters, equal_prompts_of_two_adapters_do_not_wait_for_each_other) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 2);
   p.prefix_cache = true;
   p.token_budget = 40;
@@ -227,7 +227,7 @@ TEST(TrtllmAdapters, EqualPromptsOfTwoAdaptersDoNotWaitForOneAnother) {
   }
 }
 
-TEST(AdapterSlots, WhatWasUsedLongestAgoGivesItsSlot) {
+TEST(AdapterSlots, least_recently_used_adapter_loses_its_slot) {
   StepwiseEngine e(slotted(EngineKind::vllm, 2));
   const auto loads = [&](std::vector<int> adapters) {
     for (const int a : adapters) e.add(tuned(a, 2, 1));
@@ -278,7 +278,7 @@ std::string decisions(const EnginePolicy& policy, const std::vector<RequestSpec>
   return text;
 }
 
-TEST(AdapterLaws, NeverMoreInAStepThanSlotsAndNobodyStarves) {
+TEST(AdapterLaws, steps_never_exceed_the_slots_and_no_request_starves) {
   for (const EngineKind kind : kEngines) {
     for (const int slots : {1, 2, 3}) {
       for (const bool tight : {false, true}) {
@@ -302,7 +302,7 @@ TEST(AdapterLaws, NeverMoreInAStepThanSlotsAndNobodyStarves) {
   }
 }
 
-TEST(AdapterLaws, WithASlotForEachDecisionsAreThoseWithoutAdapters) {
+TEST(AdapterLaws, with_a_slot_for_each_adapter_decisions_are_unchanged) {
   for (const EngineKind kind : kEngines) {
     for (const bool tight : {false, true}) {
       EnginePolicy with = slotted(kind, 7);
@@ -315,7 +315,7 @@ TEST(AdapterLaws, WithASlotForEachDecisionsAreThoseWithoutAdapters) {
   }
 }
 
-TEST(AdapterLaws, OneAdapterDecidesAsTheModelItself) {
+TEST(AdapterLaws, one_adapter_decides_like_the_base_model) {
   for (const EngineKind kind : kEngines) {
     EnginePolicy p = slotted(kind, 1);
     p.prefix_cache = true;

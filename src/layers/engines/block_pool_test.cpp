@@ -16,7 +16,7 @@ Sequence block_owner(int prompt, std::uint64_t content, std::uint64_t shared = 0
   return s;
 }
 
-TEST(Blocks, AreCountedWithoutSharing) {
+TEST(Blocks, blocks_are_counted_without_sharing) {
   BlockPool pool(5, 4, false);
   Sequence a = block_owner(9, 0), b = block_owner(9, 0);
   EXPECT_EQ(pool.blocks_of(8), 2);
@@ -36,7 +36,7 @@ TEST(Blocks, AreCountedWithoutSharing) {
   EXPECT_EQ(pool.cached_tokens(b), 0);
 }
 
-TEST(Blocks, WithNamesAreFoundWhileSomebodyHoldsThemAndAfter) {
+TEST(Blocks, named_blocks_are_found_while_held_and_after) {
   BlockPool pool(10, 4, true);
   Sequence a = block_owner(9, 7), b = block_owner(13, 7), other = block_owner(9, 8),
            nameless = block_owner(9, 0);
@@ -60,7 +60,7 @@ TEST(Blocks, WithNamesAreFoundWhileSomebodyHoldsThemAndAfter) {
 
 // The prompt fills whole blocks. Its last token must be computed, so its last block does not count
 // as found.
-TEST(Blocks, TheLastTokenIsAlwaysComputed) {
+TEST(Blocks, last_token_is_always_computed) {
   BlockPool pool(10, 4, true);
   Sequence a = block_owner(8, 7), b = block_owner(8, 7), longer = block_owner(9, 7);
   pool.allocate(a, 8);
@@ -69,7 +69,7 @@ TEST(Blocks, TheLastTokenIsAlwaysComputed) {
 }
 
 // The queue of idle blocks: the oldest is reused first, and the beginnings of prompts last.
-TEST(Blocks, HeadsOfPromptsLiveLongest) {
+TEST(Blocks, beginnings_of_prompts_are_kept_longest) {
   BlockPool pool(4, 4, true);
   Sequence a = block_owner(13, 7);
   ASSERT_TRUE(pool.allocate(a, 13));
@@ -82,7 +82,7 @@ TEST(Blocks, HeadsOfPromptsLiveLongest) {
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7)), 4);
 }
 
-TEST(Blocks, WhereTheSharedPartEndsInsideABlockSoDoesItsSharing) {
+TEST(Blocks, sharing_ends_at_the_last_full_shared_block) {
   BlockPool pool(20, 4, true);
   Sequence a = block_owner(13, 7, 3, 6);
   ASSERT_TRUE(pool.allocate(a, 13));
@@ -100,7 +100,7 @@ TEST(Blocks, WhereTheSharedPartEndsInsideABlockSoDoesItsSharing) {
 }
 
 // Answers have shared names only if the conversation continues.
-TEST(Blocks, AnswersAreFoundInTalksOnly) {
+TEST(Blocks, answers_are_found_in_conversations_only) {
   for (const bool talks : {false, true}) {
     BlockPool pool(20, 4, true);
     Sequence a = block_owner(6, 7);
@@ -116,7 +116,7 @@ TEST(Blocks, AnswersAreFoundInTalksOnly) {
 
 // Two requests computed the same blocks at once: the name remains as long as one of the blocks
 // does.
-TEST(Blocks, OfOneNameStandInForEachOther) {
+TEST(Blocks, blocks_of_one_name_replace_each_other) {
   BlockPool pool(6, 4, true);
   Sequence a = block_owner(5, 7), b = block_owner(5, 7), c = block_owner(5, 7);
   ASSERT_TRUE(pool.allocate(a, 5));
@@ -136,7 +136,7 @@ TEST(Blocks, OfOneNameStandInForEachOther) {
 }
 
 // Reused blocks are in the tier, in addition to what the device has.
-TEST(Blocks, GoToTheTier) {
+TEST(Blocks, reused_blocks_go_to_the_tier) {
   BlockPool pool(3, 4, true, 10);
   Sequence a = block_owner(12, 7);
   ASSERT_TRUE(pool.allocate(a, 12));

@@ -7,7 +7,7 @@
 namespace orrery::engines {
 namespace {
 
-TEST(Vllm, DecodesFirstAndCutsPromptsAtTheBudget) {
+TEST(Vllm, decodes_come_first_and_prompts_are_cut_at_the_budget) {
   StepwiseEngine e(tiny(EngineKind::vllm));
   e.add(asking(6, 3));
   e.add(asking(7, 3));
@@ -29,7 +29,7 @@ TEST(Vllm, DecodesFirstAndCutsPromptsAtTheBudget) {
   EXPECT_EQ(e->unfinished(), 0u);
 }
 
-TEST(Vllm, LongPromptsAndWholeOnes) {
+TEST(Vllm, long_prompts_are_limited_and_whole_ones_wait) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.long_prompt = 3;
   StepwiseEngine cut(p);
@@ -51,7 +51,7 @@ TEST(Vllm, LongPromptsAndWholeOnes) {
   EXPECT_EQ(just.step(), "0:6:0 1:4:0");
 }
 
-TEST(Vllm, PlacesAndTheLongestText) {
+TEST(Vllm, sequences_and_text_length_are_limited) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 2;
   StepwiseEngine places(p);
@@ -69,7 +69,7 @@ TEST(Vllm, PlacesAndTheLongestText) {
 }
 
 // Four usable blocks of four, and the null block.
-TEST(Vllm, TheLastToJoinGivesWay) {
+TEST(Vllm, last_request_to_join_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
   p.token_budget = 20;
@@ -92,7 +92,7 @@ TEST(Vllm, TheLastToJoinGivesWay) {
   EXPECT_EQ(e->finished(), std::vector<int>{1});
 }
 
-TEST(Vllm, AWholePromptMustFitUnlessToldOtherwise) {
+TEST(Vllm, whole_prompt_must_fit_unless_configured_otherwise) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 4;
   p.token_budget = 9;
@@ -107,7 +107,7 @@ TEST(Vllm, AWholePromptMustFitUnlessToldOtherwise) {
 
 // The request of lowest priority is preempted, the latest among equals; its planned tokens go to
 // others.
-TEST(Vllm, PrioritiesDecideWhoWaitsAndWhoGivesWay) {
+TEST(Vllm, priorities_decide_which_request_waits_and_which_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.by_priority = true;
   p.blocks = 5;
@@ -129,7 +129,7 @@ TEST(Vllm, PrioritiesDecideWhoWaitsAndWhoGivesWay) {
   EXPECT_EQ(order.step(), "1:2:0 2:3:0 0:1:0");
 }
 
-TEST(Vllm, EqualPrioritiesTheLatestGivesWay) {
+TEST(Vllm, latest_of_equal_priorities_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.by_priority = true;
   p.blocks = 7;
@@ -141,7 +141,7 @@ TEST(Vllm, EqualPrioritiesTheLatestGivesWay) {
   EXPECT_EQ(e.batch().preempted, std::vector<int>{2});
 }
 
-TEST(Vllm, KeysThatCameWithARequestAreNotComputed) {
+TEST(Vllm, transferred_keys_are_not_computed) {
   StepwiseEngine e(tiny(EngineKind::vllm));
   RequestSpec moved = asking(8, 3);
   moved.transferred = true;
@@ -156,7 +156,7 @@ TEST(Vllm, KeysThatCameWithARequestAreNotComputed) {
 
 // Two full blocks of nine tokens are found; the last token is computed even if all blocks are
 // there.
-TEST(Vllm, AFoundPrefixIsNotComputedAgain) {
+TEST(Vllm, found_prefix_is_not_computed_again) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.prefix_cache = true;
   p.token_budget = 40;
@@ -172,7 +172,7 @@ TEST(Vllm, AFoundPrefixIsNotComputedAgain) {
 }
 
 // Each request needs a new block every fourth step: with two free ones the twelfth step must wait.
-TEST(Steady, UntilBlocksOrAnAnswerEnd) {
+TEST(Steady, steps_are_merged_until_blocks_or_an_answer_end) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
   StepwiseEngine e(p);
@@ -206,7 +206,7 @@ TEST(Steady, UntilBlocksOrAnAnswerEnd) {
 
 // A request that waits for a place joins only when one is free; one that lacks tokens of the budget
 // may join in the next step.
-TEST(Steady, NotWhereSomebodyMayJoin) {
+TEST(Steady, steps_are_not_merged_while_a_request_may_join) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 2;
   StepwiseEngine places(p);
@@ -223,7 +223,7 @@ TEST(Steady, NotWhereSomebodyMayJoin) {
   EXPECT_EQ(budget->steady(), 1);
 }
 
-TEST(Stop, TakesARequestOutWhereverItIs) {
+TEST(Stop, request_is_stopped_in_any_state) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 1;
   StepwiseEngine e(p);
@@ -241,7 +241,7 @@ TEST(Stop, TakesARequestOutWhereverItIs) {
   EXPECT_EQ(e->sequence(0).state, SequenceState::waiting);
 }
 
-TEST(Sglang, PromptsRunAloneAndAreCutAtTheChunk) {
+TEST(Sglang, prompts_run_alone_and_are_cut_at_the_chunk) {
   StepwiseEngine e(tiny(EngineKind::sglang));
   e.add(asking(6, 3));
   e.add(asking(7, 3));
@@ -252,7 +252,7 @@ TEST(Sglang, PromptsRunAloneAndAreCutAtTheChunk) {
   EXPECT_EQ(e->finished(), (std::vector<int>{0, 1}));
 }
 
-TEST(Sglang, WholePromptsAndPlaces) {
+TEST(Sglang, whole_prompts_and_places_are_limited) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.chunked_prefill = false;
   StepwiseEngine whole(p);
@@ -275,7 +275,7 @@ TEST(Sglang, WholePromptsAndPlaces) {
 }
 
 // Prompt, answer and a page must fit in what is free and not promised.
-TEST(Sglang, RoomAtAdmission) {
+TEST(Sglang, admission_leaves_room_for_promised_tokens) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
   for (const int blocks : {20, 21}) {
@@ -309,7 +309,7 @@ TEST(Sglang, RoomAtAdmission) {
 }
 
 // After 100 of 600 decode steps the promise is 0.7 - 0.602 / 6 of the future tokens.
-TEST(Sglang, ThePromiseFallsAsTheyDecode) {
+TEST(Sglang, promise_falls_as_requests_decode) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 400;
   p.blocks = 1000;
@@ -325,7 +325,7 @@ TEST(Sglang, ThePromiseFallsAsTheyDecode) {
   }
 }
 
-TEST(Sglang, EndsThatAreKnownAreFollowed) {
+TEST(Sglang, known_ends_are_followed) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
   p.ignores_end = true;
@@ -354,7 +354,7 @@ TEST(Sglang, EndsThatAreKnownAreFollowed) {
 }
 
 // Room for 20 tokens: after three steps of both, the one with the longer prompt must be retracted.
-TEST(Sglang, TheLongerPromptIsRetracted) {
+TEST(Sglang, longer_prompt_is_retracted) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
   p.blocks = 20;
@@ -387,7 +387,7 @@ TEST(Sglang, TheLongerPromptIsRetracted) {
   EXPECT_EQ(e.batch().preempted, std::vector<int>{2});
 }
 
-TEST(Sglang, TheLongestFoundPrefixGoesFirst) {
+TEST(Sglang, longest_found_prefix_goes_first) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.prefix_cache = true;
   p.token_budget = 100;
@@ -402,7 +402,7 @@ TEST(Sglang, TheLongestFoundPrefixGoesFirst) {
   }
 }
 
-TEST(Tensorrt, ReservesWholeAnswers) {
+TEST(Tensorrt, whole_answers_are_reserved) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.blocks = 5;
   for (const int output : {4, 5}) {
@@ -430,7 +430,7 @@ TEST(Tensorrt, ReservesWholeAnswers) {
   EXPECT_EQ(places.step(), "0:2:0");
 }
 
-TEST(Tensorrt, CutsPromptsAtItsUnit) {
+TEST(Tensorrt, prompts_are_cut_at_the_chunk_unit) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   const auto plan = [&](int unit, int second) {
     p.chunk_unit = unit;
@@ -460,7 +460,7 @@ TEST(Tensorrt, CutsPromptsAtItsUnit) {
 }
 
 // Equal beginnings are computed once: the other requests come a step later and find them.
-TEST(Tensorrt, EqualPromptsWaitForTheFirst) {
+TEST(Tensorrt, equal_prompts_wait_for_the_first) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.prefix_cache = true;
   p.token_budget = 100;
@@ -487,7 +487,7 @@ TEST(Tensorrt, EqualPromptsWaitForTheFirst) {
   EXPECT_EQ(two.step(), "0:9:0 2:9:0") << "less than a block in common is not waited for";
 }
 
-TEST(Tensorrt, WithoutReservesTheLastGivesWay) {
+TEST(Tensorrt, without_reservation_the_last_request_is_paused) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.max_utilisation = true;
   p.blocks = 4;

@@ -7,7 +7,7 @@
 namespace orrery::engines {
 namespace {
 
-TEST(EngineCases, limits_by_the_size_of_the_device) {
+TEST(EngineCases, limits_follow_the_device_size) {
   const auto of = [](EngineKind kind, double size_gib) {
     const EngineLimits l = default_limits(Engine{.kind = kind}, gib(size_gib));
     EXPECT_TRUE(l.chunked_prefill);
@@ -38,7 +38,7 @@ Result<std::vector<Engine>> engines_of(const std::string& rows) {
   return read_engines(CsvTable::parse(kEngineColumns + rows, "e.csv").value());
 }
 
-TEST(EngineCases, an_engine_s_row) {
+TEST(EngineCases, engine_row_is_read) {
   const auto read =
       engines_of("a,b,sglang,0.85,64,2.5,210,3,17,0.4,1\nc,,vllm,0.01,1,0,0,0,0,0,0\n");
   ASSERT_TRUE(read);
@@ -67,7 +67,7 @@ TEST(EngineCases, an_engine_s_row) {
   EXPECT_EQ(find_engine(*read, "d"), nullptr);
 }
 
-TEST(EngineCases, what_an_engine_s_row_lacks_is_told) {
+TEST(EngineCases, missing_engine_values_are_reported) {
   const auto what = [](const std::string& row) {
     const auto read = engines_of(row);
     std::vector<std::string> said;
@@ -91,7 +91,7 @@ constexpr const char* kTuningColumns =
     "accelerator,engine,products,experts,decoding,latent,prefill,messages,layer_us,expert_layer_us,"
     "state_layer_us,step_us,sequence_us,expert_first_us,first_token_ms,poll_steps,prompt_wait\n";
 
-TEST(EngineCases, a_tuning_s_row) {
+TEST(EngineCases, tuning_row_is_read) {
   const std::string rows =
       "*,x,0.01,0.01,0.01,0.01,0.01,0.01,0,0,0,0,0,0,0,0,0.1\n"
       "h,x,1.1,1.2,1.3,1.4,1.5,1.6,7,8,9,10,11,12,13,1.4,1.5\n";
@@ -129,7 +129,7 @@ TEST(EngineCases, a_tuning_s_row) {
           .value()));
 }
 
-TEST(EngineCases, a_policy_without_wishes) {
+TEST(EngineCases, policy_has_its_defaults) {
   const EnginePolicy p;
   EXPECT_EQ(p.block_tokens, 16);
   EXPECT_EQ(p.token_budget, 8192);
@@ -154,7 +154,7 @@ TEST(EngineCases, a_policy_without_wishes) {
 
 // Keys transferred from another replica are lost if the request is preempted: they are computed
 // here.
-TEST(EngineCases, a_request_that_came_with_its_keys_loses_them_when_it_gives_way) {
+TEST(EngineCases, transferred_keys_are_lost_when_the_request_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
   p.token_budget = 20;
@@ -233,7 +233,7 @@ TEST(EngineCases, sglang_merges_steps_while_its_cache_is_full) {
 // Room for 20 tokens, two prompts of 6. If at most one output token is counted, both join. After
 // four decodes the cache is full. Both have generated equally much from equally long prompts, so
 // the later one is retracted.
-TEST(EngineCases, sglang_takes_back_the_later_of_equals) {
+TEST(EngineCases, sglang_retracts_the_later_of_equals) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 20;
   p.token_budget = 20;
@@ -249,7 +249,7 @@ TEST(EngineCases, sglang_takes_back_the_later_of_equals) {
   EXPECT_EQ(e.batch().preempted, std::vector<int>{1});
 }
 
-TEST(EngineCases, sglang_does_not_take_back_the_only_one) {
+TEST(EngineCases, sglang_does_not_retract_the_only_request) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.blocks = 10;
   p.clip_output = 1;
@@ -278,7 +278,7 @@ TEST(EngineCases, tensorrt_lets_equal_prompts_wait_for_the_first) {
 
 // Without chunking, a prompt that fits beside a decode joins and a longer one waits. Steps are not
 // merged, because it may join in the next step.
-TEST(EngineCases, tensorrt_without_cutting) {
+TEST(EngineCases, tensorrt_without_chunking_admits_whole_prompts) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.chunked_prefill = false;
   StepwiseEngine fits(p);
@@ -309,7 +309,7 @@ TEST(EngineCases, tensorrt_cuts_only_what_does_not_fit) {
 }
 
 // Two blocks of four that are reused for another request: without a tier their tokens are lost.
-TEST(EngineCases, a_pool_without_a_tier_keeps_nothing_elsewhere) {
+TEST(EngineCases, pool_without_a_tier_keeps_nothing_elsewhere) {
   BlockPool pool(2, 4, true);
   Sequence first{.spec = naming(9, 1, 5)};
   Sequence other{.spec = naming(8, 1, 6)};
@@ -330,7 +330,7 @@ TEST(EngineCases, a_pool_without_a_tier_keeps_nothing_elsewhere) {
   EXPECT_EQ(tiered.tier_tokens(kept, 8), 0);
 }
 
-TEST(EngineCases, a_name_that_was_given_back_is_used_once) {
+TEST(EngineCases, freed_name_is_used_once) {
   StepwiseEngine e(tiny(EngineKind::vllm));
   EXPECT_EQ(e.add(asking(2, 1)), 0);
   e.step();
@@ -341,7 +341,7 @@ TEST(EngineCases, a_name_that_was_given_back_is_used_once) {
 }
 
 // One slot: a request with the running adapter overtakes one that waits for another adapter.
-TEST(EngineCases, who_waits_for_a_slot_is_passed_by) {
+TEST(EngineCases, request_waiting_for_a_slot_is_overtaken) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.adapter_slots = 1;
   StepwiseEngine e(p);
@@ -388,7 +388,7 @@ TEST(EngineCases, tokens_are_found_while_any_block_of_them_is_kept) {
   }
 }
 
-TEST(EngineCases, a_fetch_is_worth_its_time) {
+TEST(EngineCases, fetch_is_worth_its_time) {
   const KvTierLaw free_of_charge{.blocks = 1, .compute_per_token = 1e-3};
   EXPECT_EQ(free_of_charge.fetch_time(3, 10), 0);
   EXPECT_TRUE(free_of_charge.is_worth(1));

@@ -7,7 +7,7 @@ namespace orrery::engines {
 namespace {
 
 // Pages of four tokens and ten tokens per step: the two that are left do not make a page.
-TEST(SglangPages, APromptIsCutAtAPageOrNotBegun) {
+TEST(SglangPages, prompt_is_cut_at_a_page_or_not_begun) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.block_tokens = 4;
   StepwiseEngine e(p);

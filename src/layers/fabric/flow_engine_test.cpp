@@ -200,7 +200,7 @@ struct Notes final : FlowObserver {
   }
 };
 
-TEST(FlowEngine, observer_is_told_only_of_its_flow) {
+TEST(FlowEngine, observer_is_called_only_for_its_flow) {
   sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0, 10.0});
   const std::vector<LinkId> first{0}, second{1};

@@ -35,7 +35,7 @@ TEST(Hazards, headroom_of_a_switch) {
   EXPECT_NEAR(edge.total / mib(160), 1, 1e-9);
 }
 
-TEST(Hazards, checklist_tells_undeclared_from_wrong) {
+TEST(Hazards, checklist_distinguishes_undeclared_from_wrong) {
   EXPECT_EQ(check_roce({}).size(), 7u);
   const auto all = Answer::yes;
   EXPECT_TRUE(check_roce({all, all, all, all, all, all, all}).empty());
@@ -47,7 +47,7 @@ TEST(Hazards, checklist_tells_undeclared_from_wrong) {
   EXPECT_FALSE(found[1].declared);
 }
 
-TEST(Hazards, infini_band_against_roce) {
+TEST(Hazards, infiniband_is_compared_with_roce) {
   const FabricComparison c = compare_fabrics(32, 32, 32, 8, 3);
   EXPECT_GT(c.infiniband_rate, c.roce_spread_rate);
   EXPECT_GT(c.roce_spread_rate, c.roce_hashed_rate);

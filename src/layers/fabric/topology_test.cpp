@@ -61,7 +61,7 @@ TEST(Topology, oversubscription_thins_the_uplinks) {
 
 // 100 nodes on leaves with 32 ports down: four leaves, 28 spare ports, of which managers use two.
 // Three tiers: every uplink of a spine goes to a core, in every plane.
-TEST(Topology, ports_that_nobody_takes_are_spare) {
+TEST(Topology, unused_ports_are_spare) {
   FabricSpec spec{.kind = catalog::TopologyKind::fat_tree,
                   .nodes = 100,
                   .rails = 1,

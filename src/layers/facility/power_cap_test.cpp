@@ -68,7 +68,7 @@ TEST(PowerTree, unused_power_of_a_branch_goes_to_the_others) {
   EXPECT_NEAR(review.feeds[0].cap / kilowatts(1), 750, 1e-6);
 }
 
-TEST(PowerTree, enough_power_caps_nobody) {
+TEST(PowerTree, enough_power_caps_no_feed) {
   std::vector<Feed> feeds = dps_tree();
   feeds[0].limit = Watts();
   const TreeReview review = review_tree(feeds);

@@ -71,7 +71,7 @@ TEST(Schedule, same_seed_same_answer) {
   EXPECT_EQ(plan_schedule(items, 7)->high, plan_schedule(items, 7)->high);
 }
 
-TEST(Schedule, unknown_names_and_circles_are_refused) {
+TEST(Schedule, unknown_names_and_cycles_are_refused) {
   const std::vector<ScheduleItem> unknown{item("a", 1, {"x"}), item("b", 1, {"y"})};
   EXPECT_EQ(plan_schedule(unknown).error().size(), 2u);
   const std::vector<ScheduleItem> circle{item("a", 1, {"b"}), item("b", 1, {"a"})};

@@ -77,7 +77,7 @@ catalog::ModelShape small_experts() {
 
 // 6 requests decode and two chunks of 10 tokens are prefilled: 26 tokens; this device has half of
 // all heads and of the MLP, and its stage half of the layers.
-TEST(Iteration, OfADenseModelIsWorkedByHand) {
+TEST(Iteration, dense_model_iteration_matches_hand_calculation) {
   const IterationWork work = iteration_work(
       small_dense(), {.tp = 2, .pp = 2}, {},
       {.decoding = 6, .context = 40, .prompts = 2, .prompt_tokens = 10, .prompt_cached = 30});
@@ -101,7 +101,7 @@ TEST(Iteration, OfADenseModelIsWorkedByHand) {
   EXPECT_EQ(work.groups[1].repeats, 1);
 }
 
-TEST(Iteration, OneRankSendsNothingAndNobodyThereComputesNothing) {
+TEST(Iteration, single_rank_sends_nothing_and_empty_step_computes_nothing) {
   const IterationWork work =
       iteration_work(small_dense(), {}, {.kv = catalog::Dtype::fp8}, {.decoding = 3, .context = 9});
   const Lines lines = kernels_of(work.groups[0]);
@@ -119,7 +119,7 @@ TEST(Iteration, OneRankSendsNothingAndNobodyThereComputesNothing) {
 }
 
 // Two attention ranks and two expert ranks: each rank has 4 requests of 2 tokens and a chunk of 6.
-TEST(Iteration, OfALatentModelWithExpertsIsWorkedByHand) {
+TEST(Iteration, latent_expert_model_iteration_matches_hand_calculation) {
   const IterationWork work =
       iteration_work(small_experts(), {.tp = 2, .attention_dp = 2, .ep = 2},
                      {.experts = catalog::Dtype::fp8, .kv = catalog::Dtype::fp8},
@@ -169,7 +169,7 @@ TEST(Iteration, OfALatentModelWithExpertsIsWorkedByHand) {
 }
 
 // One token uses 4 of 8 experts; a second leaves half of the rest unused.
-TEST(Iteration, FewTokensTouchFewExpertsByHand) {
+TEST(Iteration, few_tokens_use_few_experts_by_hand) {
   const auto groups = [](double tokens) {
     const IterationWork work = iteration_work(small_experts(), {}, {}, {.decoding = tokens});
     for (const workload::Operation& op : work.groups[1].kernels) {
@@ -186,7 +186,7 @@ TEST(Iteration, FewTokensTouchFewExpertsByHand) {
 }
 
 // With a single attention rank the experts' sums are added over all devices of the replica.
-TEST(Iteration, ExpertsOfOneRankOfAttentionAddTheirSums) {
+TEST(Iteration, experts_of_one_attention_rank_add_their_sums) {
   catalog::ModelShape m = small_experts();
   m.q_lora_rank = 0;
   m.shared_experts = 2;
@@ -210,7 +210,7 @@ TEST(Iteration, ExpertsOfOneRankOfAttentionAddTheirSums) {
 }
 
 // One scale per block if a token has more than two experts; per tensor if it has two.
-TEST(Iteration, EightBitProductsOfBlockScalesQuantiseTheirInput) {
+TEST(Iteration, eight_bit_products_with_block_scales_quantise_their_input) {
   catalog::ModelShape m = small_experts();
   const ServingPrecision eight{.products = catalog::Dtype::fp8, .experts = catalog::Dtype::fp8};
   const Lines blocks = kernels_of(iteration_work(m, {}, eight, {.decoding = 5}).groups[0]);
@@ -224,7 +224,7 @@ TEST(Iteration, EightBitProductsOfBlockScalesQuantiseTheirInput) {
 }
 
 // Of 12 layers three have a state, three have full attention and six a window of 20.
-TEST(Iteration, WindowsAndStatesHaveTheirOwnLayers) {
+TEST(Iteration, windowed_and_state_layers_are_counted_separately) {
   catalog::ModelShape m = small_dense();
   m.layers = 12;
   m.sliding_window = 20;

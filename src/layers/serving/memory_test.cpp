@@ -33,7 +33,7 @@ catalog::ModelShape routed_shape() {
   return m;
 }
 
-TEST(ServingWeights, OfADenseModelByHand) {
+TEST(ServingWeights, dense_model_weights_match_hand_calculation) {
   const double layers = 4 * (20480.0 + 18432);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {}, {}).base(), 2 * layers + 2 * 12800.0);
   EXPECT_DOUBLE_EQ(serving_weights(dense_shape(), {.tp = 2}, {}).base(), layers + 12800.0);
@@ -46,7 +46,7 @@ TEST(ServingWeights, OfADenseModelByHand) {
                    layers * (0.5 + 1.0 / 16) + 2 * 12800.0);
 }
 
-TEST(ServingWeights, OfExpertsByHand) {
+TEST(ServingWeights, expert_weights_match_hand_calculation) {
   const double over_tp = 4 * 20480.0 + 18432 + 3 * 3840;
   const double experts = 3 * 8 * 2304.0;
   const double router = 3 * 512.0;
@@ -63,7 +63,7 @@ TEST(ServingWeights, OfExpertsByHand) {
 }
 
 // Three of four layers have a state: no keys in those, and their weights are 3.5 widths of 128.
-TEST(ServingWeights, LayersWithAStateHaveNoKeys) {
+TEST(ServingWeights, layers_with_a_state_have_no_keys) {
   catalog::ModelShape m = dense_shape();
   m.state_space_layers = 3;
   const double layers = 20480 + 3 * (3.5 * 128 * 64) + 4 * 18432.0;
@@ -73,7 +73,7 @@ TEST(ServingWeights, LayersWithAStateHaveNoKeys) {
 }
 
 // A scan of known shape: 64 (3 x 4 x 8 + 2 x 2 x 16 + 4) per layer.
-TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
+TEST(ServingWeights, scan_of_known_shape_has_its_own_weights) {
   catalog::ModelShape m = dense_shape();
   m.state_space_layers = 3;
   m.scan_heads = 4;
@@ -85,7 +85,7 @@ TEST(ServingWeights, AKnownScanHasItsOwnWeights) {
 }
 
 // 512 bytes of keys and values per token; what is left of 90 % of 10 MB, in blocks of 16.
-TEST(ServingCache, HoldsWhatIsLeftByHand) {
+TEST(ServingCache, cache_holds_what_is_left) {
   const engines::Engine engine{.memory_share = 0.9, .block_tokens = 16, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
   const ServingMemory m = serving_memory(dense_shape(), {}, {}, engine, bytes(10e6), options);
@@ -103,7 +103,7 @@ TEST(ServingCache, HoldsWhatIsLeftByHand) {
 }
 
 // The share applies to what the model leaves free; if the model leaves nothing, there is no cache.
-TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
+TEST(ServingCache, tensorrt_takes_its_share_of_free_memory) {
   const engines::Engine engine{
       .kind = engines::EngineKind::tensorrt_llm, .memory_share = 0.9, .reserve = bytes(1e6)};
   const ServingMemoryOptions options{.limits = {.token_budget = 100}};
@@ -116,7 +116,7 @@ TEST(ServingCache, TensorrtTakesItsShareOfWhatIsFree) {
   EXPECT_FALSE(none.fits);
 }
 
-TEST(ServingCache, SharesOfHeadsStagesAndRanks) {
+TEST(ServingCache, cache_is_divided_over_heads_stages_and_ranks) {
   const engines::Engine engine;
   const auto of = [&](const ServingSplit& split, catalog::Dtype kv = catalog::Dtype::bf16) {
     return serving_memory(dense_shape(), split, {.kv = kv}, engine, gib(1), {.blocks = 10});
@@ -135,7 +135,7 @@ TEST(ServingCache, SharesOfHeadsStagesAndRanks) {
       << "every rank has the whole latent";
 }
 
-TEST(ServingCache, FitsWhereOneRequestOfTheLeastLengthDoes) {
+TEST(ServingCache, model_fits_if_one_shortest_request_does) {
   const engines::Engine engine;
   const auto fits = [&](double blocks) {
     return serving_memory(dense_shape(), {}, {}, engine, gib(1),
@@ -147,7 +147,7 @@ TEST(ServingCache, FitsWhereOneRequestOfTheLeastLengthDoes) {
 }
 
 // The widest tensors are those of the MLP, or of a token's experts: up, gate and down.
-TEST(ServingCache, ActivationsFollowTheWidestLayer) {
+TEST(ServingCache, activations_follow_the_widest_layer) {
   catalog::ModelShape m = routed_shape();
   const auto peak = [&](int tp) {
     return serving_memory(m, {.tp = tp}, {}, {}, gib(1), {.limits = {.token_budget = 10}})

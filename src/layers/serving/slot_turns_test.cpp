@@ -63,7 +63,7 @@ TEST(SlotTurns, nobody_waits_where_all_have_a_slot_or_nobody_runs) {
 
 // R (1 + wait(R)) = 6 at R = 3.31727095 for five adapters with two slots, and 4 at 2.874131796 for
 // three; found in 20 bisections.
-TEST(SlotTurns, of_all_that_are_there_some_run) {
+TEST(SlotTurns, requests_present_are_split_into_running_and_waiting) {
   const auto halved = [](double running, double all) {
     const double part = all / (1 << 20);
     return std::ceil(running / part) * part;
@@ -76,7 +76,7 @@ TEST(SlotTurns, of_all_that_are_there_some_run) {
 // Four layers of width 64 on two stages of two devices: 8 query heads of 16 and two KV heads, 96 in
 // the MLP. Queries, keys and values take 3 x 64 and half of 192, the output half of 128 and 64, up
 // and gate 2 x 64 and half of 192, down half of 96 and 64.
-TEST(SlotTurns, numbers_of_an_adapter_on_one_device) {
+TEST(SlotTurns, adapter_numbers_on_one_device) {
   const catalog::ModelShape model{.id = "dense",
                                   .layers = 4,
                                   .hidden = 64,
@@ -178,7 +178,7 @@ TEST(SlotTurns, steady_arrivals_wait_for_a_slot) {
 }
 
 // Six clients, of which 3.317 run: the others count among those that wait for them to end.
-TEST(SlotTurns, clients_of_a_closed_loop_wait_for_one_another) {
+TEST(SlotTurns, closed_loop_clients_wait_for_each_other) {
   const RequestShape request{.input = 400, .output = 100, .requests_per_client = 10};
   const ServingPoint p = closed_loop(turning_replica(), request, 6, turning_costs());
   const double running = 3.3172760009765625;

@@ -42,7 +42,7 @@ constexpr double kMs = 1e-3;
 
 // 11 clients: a step of 2.1 ms, prompts of three chunks that add 1 ms, 4 ms alone.
 //   TPOT = 2.1 + 1 x 10 / 100 = 2.2,  rho = 11 x 1 / 220 = 0.05
-TEST(ClosedLoop, ByHand) {
+TEST(ClosedLoop, closed_loop_matches_hand_calculation) {
   const RequestShape request{.input = 1000, .output = 100, .requests_per_client = 10};
   const ServingPoint p = closed_loop(simple_replica(), request, 11, simple_costs());
   EXPECT_NEAR(p.decode.total.base(), 2.1 * kMs, 1e-12);
@@ -66,7 +66,7 @@ TEST(ClosedLoop, ByHand) {
 }
 
 // A single client has no others beside it.
-TEST(ClosedLoop, OneClientByHand) {
+TEST(ClosedLoop, single_client_matches_hand_calculation) {
   const RequestShape request{.input = 400, .output = 2, .requests_per_client = 1};
   const ServingPoint p = closed_loop(simple_replica(), request, 1, simple_costs());
   EXPECT_NEAR(p.tpot.base(), 1.1 * kMs, 1e-12);
@@ -76,7 +76,7 @@ TEST(ClosedLoop, OneClientByHand) {
 
 // 80 clients and 50 places: the rest waits for 30/50 of a request's time; a cache for 20 is the
 // stricter limit.
-TEST(ClosedLoop, ThoseWithoutAPlaceWait) {
+TEST(ClosedLoop, clients_without_a_place_wait) {
   Replica replica = simple_replica();
   const RequestShape request{.input = 100, .output = 100, .requests_per_client = 1e12};
   const ServingPoint p = closed_loop(replica, request, 80, simple_costs());
@@ -103,7 +103,7 @@ TEST(ClosedLoop, ThoseWithoutAPlaceWait) {
 
 // What tests measure in addition: prompts that take longer by the engine's factor, and steps until
 // a request is noticed.
-TEST(ClosedLoop, TheTuningOfTests) {
+TEST(ClosedLoop, tuning_adds_what_tests_measure) {
   Replica replica = simple_replica();
   RequestShape request{.input = 400, .output = 100, .requests_per_client = 10};
   const Seconds plain = closed_loop(replica, request, 11, simple_costs()).ttft;
@@ -119,7 +119,7 @@ TEST(ClosedLoop, TheTuningOfTests) {
 
 // Ten requests decode on average; prompts of 400 tokens add 0.4 ms: TPOT = 2 + 0.4 x 10 / 100.
 //   rho = 10 x 0.4 / 204, Var T = rho x 2.04 x 0.4 / (1 - rho^2)
-TEST(SteadyArrivals, ByHand) {
+TEST(SteadyArrivals, steady_arrivals_match_hand_calculation) {
   const RequestShape request{.input = 400, .output = 100};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 10, simple_costs());
   const double rho = 4 / 204.0;
@@ -145,7 +145,7 @@ TEST(SteadyArrivals, ByHand) {
 }
 
 // Less than one decoding request: a step still has one, and most arrivals find the engine idle.
-TEST(SteadyArrivals, AnIdleReplicaByHand) {
+TEST(SteadyArrivals, idle_replica_matches_hand_calculation) {
   const RequestShape request{.input = 400, .output = 100};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 0.01, simple_costs());
   EXPECT_NEAR(p.decode.total.base(), 1.1 * kMs, 1e-12);
@@ -155,7 +155,7 @@ TEST(SteadyArrivals, AnIdleReplicaByHand) {
 }
 
 // Lengths with a distribution: its deviation d solves ln(p99 / mean) = 2.326 d - d^2 / 2.
-TEST(SteadyArrivals, LengthsThatVaryByHand) {
+TEST(SteadyArrivals, varying_lengths_match_hand_calculation) {
   RequestShape request{.input = 400, .output = 100};
   const ServingPoint even = steady_arrivals(simple_replica(), request, 10, simple_costs());
   request.input_p99 = 400 * std::exp(2.326 * 0.8 - 0.32);
@@ -183,7 +183,7 @@ TEST(SteadyArrivals, LengthsThatVaryByHand) {
 }
 
 // Shorter answers average over fewer steps; the percentile is that of the mixture.
-TEST(SteadyArrivals, StepsOfAnswersThatVary) {
+TEST(SteadyArrivals, varying_answers_average_over_their_steps) {
   const RequestShape request{.input = 4000, .output = 20, .output_p99 = 80};
   Replica replica = simple_replica();
   replica.limits.token_budget = 8192;
@@ -214,7 +214,7 @@ TEST(SteadyArrivals, StepsOfAnswersThatVary) {
 }
 
 // Speculation: two of three checked tokens are accepted per step.
-TEST(SteadyArrivals, StepsThatAcceptTwoTokens) {
+TEST(SteadyArrivals, speculation_accepts_two_tokens_per_step) {
   const RequestShape request{
       .input = 400, .output = 100, .accepted_per_step = 2, .checked_per_step = 3};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 10, simple_costs());
@@ -224,14 +224,14 @@ TEST(SteadyArrivals, StepsThatAcceptTwoTokens) {
   EXPECT_NEAR(p.requests.base(), 10 / (0.555 * 0.1), 1e-6);
 }
 
-TEST(Chunks, OfAPromptThatIsPartlyCached) {
+TEST(Chunks, partly_cached_prompt_has_fewer_chunks) {
   const RequestShape request{.input = 1000, .output = 100, .cached_share = 0.4};
   const ServingPoint p = steady_arrivals(simple_replica(), request, 1, simple_costs());
   EXPECT_NEAR(p.prefill.base(), (2 + 0.6) * kMs, 1e-12) << "600 tokens in two chunks";
   EXPECT_NEAR(p.prefill_adds.base(), 0.6 * kMs, 1e-12);
 }
 
-TEST(Capacity, TheLastThatMeetsEachBound) {
+TEST(Capacity, capacity_is_the_last_that_meets_each_limit) {
   const RequestShape request{.input = 400, .output = 100};
   const auto most = [&](const ServingTarget& target) {
     return capacity(simple_replica(), request, target, simple_costs()).concurrency;
@@ -248,7 +248,7 @@ TEST(Capacity, TheLastThatMeetsEachBound) {
   EXPECT_EQ(most({.tpot_p99 = at(13).tpot_p99}), 13);
 }
 
-TEST(ReplicasNeeded, AtTheirLoad) {
+TEST(ReplicasNeeded, replicas_needed_respect_their_load) {
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
   EXPECT_EQ(replicas_needed(PerSecond(40.1), PerSecond(10), 0.8), 6);
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10)), 5) << "0.8 without being told";
@@ -257,7 +257,7 @@ TEST(ReplicasNeeded, AtTheirLoad) {
 }
 
 // Batches of 4: H_4 = 25/12, so with mean 10 the longest has 20.83 tokens, to which all are padded.
-TEST(StaticBatching, ByHand) {
+TEST(StaticBatching, static_batching_matches_hand_calculation) {
   Replica replica = simple_replica();
   replica.memory.kv_tokens = 4.5 * 500;
   const RequestShape request{.input = 400, .output = 10};
@@ -276,7 +276,7 @@ TEST(StaticBatching, ByHand) {
 }
 
 // Two stages, four layers, of which two are routed and one has a state.
-TEST(SettledStep, HostLayersAndStages) {
+TEST(SettledStep, step_adds_host_layers_and_stages) {
   Replica r = simple_replica();
   r.model.layers = 4;
   r.model.experts = 8;
@@ -311,7 +311,7 @@ TEST(SettledStep, HostLayersAndStages) {
 }
 
 // Factors of the tuning, each on its own kind of work.
-TEST(KernelWith, EveryKindHasItsFactor) {
+TEST(KernelWith, every_kind_of_work_has_its_factor) {
   Replica r = simple_replica();
   r.engine.kernels_hidden = 0.25;
   r.tuning = {
@@ -346,7 +346,7 @@ TEST(KernelWith, EveryKindHasItsFactor) {
 
 // 20 clients, prompts of 400 tokens on one prefill replica of 1.4 ms, and two decode replicas.
 //   b decode: X = b / (99 (1 + 0.05 b) ms);  b + X T(X) = 20
-TEST(Disaggregated, ByHand) {
+TEST(Disaggregated, separate_pools_match_hand_calculation) {
   DisaggregatedPool prefill{.replica = simple_replica(), .costs = simple_costs()};
   DisaggregatedPool decode{.replica = simple_replica(), .costs = simple_costs(), .replicas = 2};
   const RequestShape request{.input = 400, .output = 100};
@@ -367,7 +367,7 @@ TEST(Disaggregated, ByHand) {
 }
 
 // Places for 6 on two replicas: the others wait for a place, and get their first token with it.
-TEST(Disaggregated, PlacesAndPrefillBind) {
+TEST(Disaggregated, places_or_prefill_limit_throughput) {
   DisaggregatedPool prefill{.replica = simple_replica(), .costs = simple_costs()};
   DisaggregatedPool decode{.replica = simple_replica(), .costs = simple_costs(), .replicas = 2};
   decode.replica.limits.max_sequences = 3;
@@ -398,7 +398,7 @@ TEST(Disaggregated, PlacesAndPrefillBind) {
 }
 
 // Short prompts share a step on every attention rank; the engine's own factor slows them.
-TEST(Disaggregated, PromptsThatShareAStep) {
+TEST(Disaggregated, short_prompts_share_a_step) {
   DisaggregatedPool prefill{.replica = simple_replica(), .costs = simple_costs(), .replicas = 3};
   prefill.replica.split.attention_dp = 2;
   prefill.replica.limits.token_budget = 1000;
@@ -429,7 +429,7 @@ ServingCosts noting(Asked& asked) {
 
 // 1,000 tokens of which 400 are cached: two chunks of 300 after 400 and 700, 550 on average; on
 // average half of the answer exists when a token is decoded.
-TEST(Keys, OfStepsByHand) {
+TEST(Keys, attention_lengths_of_steps_match_hand_calculation) {
   Asked asked;
   const RequestShape request{.input = 1000, .output = 100, .cached_share = 0.4};
   closed_loop(simple_replica(), request, 5, noting(asked));
@@ -443,7 +443,7 @@ TEST(Keys, OfStepsByHand) {
   EXPECT_NEAR(asked.rbegin()->second, 2000 / 3.0, 1e-9);
 }
 
-TEST(Keys, OfPoolsApartByHand) {
+TEST(Keys, attention_lengths_of_separate_pools_match_hand_calculation) {
   Asked prompts, tokens;
   const DisaggregatedPool prefill{.replica = simple_replica(), .costs = noting(prompts)};
   const DisaggregatedPool decode{.replica = simple_replica(), .costs = noting(tokens)};

@@ -100,7 +100,7 @@ FetchPath rgw() {
           .requests = PerSecond(1e6)};
 }
 
-TEST(Fetch, small_objects_are130_times_slower_on_the_measured_gateway) {
+TEST(Fetch, small_objects_are_130_times_slower_on_the_measured_gateway) {
   EXPECT_NEAR(fetch_rate(mib(64), rgw()).rate / fetch_rate(kib(4), rgw()).rate, 130, 5);
   // 1 MiB in between was measured at 127.6 MiB/s: the formula says 94, 26 % low, because the
   // first-byte time of one run under load was used for all.

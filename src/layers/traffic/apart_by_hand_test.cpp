@@ -26,7 +26,7 @@ Timed asked_at(double at, int prompt, int output, std::uint64_t content) {
 // Steps of a second with at most four prompt tokens; a token's keys take a second to send. The
 // first prompt is done at 3 s, the second at 1 s, and its keys leave first: 1 to 4 s, then 4 to 16
 // s. The third finds 8 of its 12 tokens, and the fourth fits nowhere.
-TEST(ApartByHand, keys_leave_one_after_another_as_prompts_are_done) {
+TEST(ApartByHand, keys_leave_in_the_order_prompts_finish) {
   serving::StepClock clock = serving::even_clock(1);
   const std::vector<Timed> arrivals{asked_at(0, 12, 3, 5), asked_at(0, 3, 2, 6),
                                     asked_at(30, 12, 2, 5), asked_at(31, 5000, 2, 7)};
@@ -66,7 +66,7 @@ TEST(ApartByHand, keys_leave_one_after_another_as_prompts_are_done) {
 
 // Two prompts that finish at the same time leave one replica one after the other, two replicas
 // together.
-TEST(ApartByHand, every_replica_has_a_port_of_its_own) {
+TEST(ApartByHand, every_replica_has_its_own_port) {
   serving::StepClock clock = serving::even_clock(1);
   const std::vector<Timed> arrivals{asked_at(0, 4, 2, 0), asked_at(0, 4, 2, 0)};
   const auto mean = [&](int replicas, double rate) {
@@ -124,7 +124,7 @@ TEST(ApartByHand, clients_behind_the_port_are_no_more_than_requests) {
 }
 
 // Pages of four and ten tokens per step: after seven, less than a page is left.
-TEST(ApartByHand, sglang_takes_up_no_prompt_for_less_than_a_page) {
+TEST(ApartByHand, sglang_begins_no_prompt_for_less_than_a_page) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
   p.block_tokens = 4;
   engines::StepwiseEngine e(p);
@@ -141,7 +141,7 @@ TEST(ApartByHand, sglang_takes_up_no_prompt_for_less_than_a_page) {
 
 // A prompt takes 1.4 ms on the only prefill replica. A million clients queue there: it computes all
 // the time, 77.786 of them decode in steps of 1.1 ms, and the others wait for a first token.
-TEST(ApartByHand, a_prefill_pool_is_never_more_than_busy) {
+TEST(ApartByHand, prefill_pool_is_at_most_fully_busy) {
   serving::ServingCosts costs;
   costs.kernel = [](const workload::Operation& op) {
     const auto* a = std::get_if<workload::Attention>(&op);

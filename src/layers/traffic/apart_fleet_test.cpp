@@ -27,7 +27,7 @@ ApartRun run_apart_with(const ApartOptions& options) {
   return run_apart(options, apart_policy(), clock, apart_policy(), clock, apart_load());
 }
 
-TEST(ApartFleet, EveryRequestIsServedOnceAndItsFirstTokenComesFromPrefill) {
+TEST(ApartFleet, every_request_is_served_once_with_its_first_token_from_prefill) {
   const ApartRun apart = run_apart_with({.prefill = {.replicas = 1},
                                          .decode = {.replicas = 2},
                                          .bytes_per_token = 1e5,
@@ -45,7 +45,7 @@ TEST(ApartFleet, EveryRequestIsServedOnceAndItsFirstTokenComesFromPrefill) {
 }
 
 // If ports are slower than keys are made, keys queue: the next token is delayed, not the first.
-TEST(ApartFleet, SlowPortsDelayTheSecondToken) {
+TEST(ApartFleet, slow_ports_delay_the_second_token) {
   ApartOptions options{.prefill = {.replicas = 1},
                        .decode = {.replicas = 2},
                        .bytes_per_token = 1e5,
@@ -59,7 +59,7 @@ TEST(ApartFleet, SlowPortsDelayTheSecondToken) {
 }
 
 // No prompt delays a token that is decoded separately.
-TEST(ApartFleet, TokensComeMoreEvenlyThanOnReplicasOfOneKind) {
+TEST(ApartFleet, separate_decode_gives_more_even_tokens) {
   serving::StepClock clock = serving::toy_clock();
   const FleetRun joined = Fleet({.replicas = 3}, apart_policy(), clock).run(apart_load());
   const ApartRun apart = run_apart_with({.prefill = {.replicas = 1},
@@ -70,7 +70,7 @@ TEST(ApartFleet, TokensComeMoreEvenlyThanOnReplicasOfOneKind) {
             joined.latency.tpot_p99 / joined.latency.tpot_p50);
 }
 
-TEST(ApartFleet, TheLossOfADecodeReplicaIsServedThrough) {
+TEST(ApartFleet, requests_survive_the_loss_of_a_decode_replica) {
   ApartOptions options{.prefill = {.replicas = 1},
                        .decode = {.replicas = 2},
                        .bytes_per_token = 1e5,
@@ -84,7 +84,7 @@ TEST(ApartFleet, TheLossOfADecodeReplicaIsServedThrough) {
 }
 
 // The sums include both fleets.
-TEST(ApartFleet, SumsAreOfBothSides) {
+TEST(ApartFleet, sums_include_both_fleets) {
   serving::StepClock clock = serving::even_clock();
   engines::EnginePolicy p = apart_policy();
   p.block_tokens = 4;

@@ -86,7 +86,7 @@ TEST(DrawnGaps, are_constant_exponential_or_gamma) {
 }
 
 // Arrivals at the highest rate, thinned in proportion to the current rate.
-TEST(DrawnGaps, are_thinned_where_the_rate_swings) {
+TEST(DrawnGaps, gaps_are_thinned_if_the_rate_varies) {
   const auto load = open_load({.rate = 4, .swing = 0.5, .period = 20, .requests = 300, .seed = 3});
   RandomStream gaps(3, "serving/gap"), kept(3, "serving/swing");
   double at = 0;
@@ -99,7 +99,7 @@ TEST(DrawnGaps, are_thinned_where_the_rate_swings) {
 }
 
 // Ends of the shares for weights 1, 1/4 and 1/9.
-TEST(DrawnAdapters, are_found_among_the_sums_of_their_shares) {
+TEST(DrawnAdapters, adapters_are_found_among_the_sums_of_their_shares) {
   const serving::AdapterDraw draw(3, 2);
   RandomStream drawn(5, "adapters"), own(5, "adapters");
   const double all = 1 + 1 / 4.0 + 1 / 9.0;
@@ -112,7 +112,7 @@ TEST(DrawnAdapters, are_found_among_the_sums_of_their_shares) {
 }
 
 // The replica with the highest of the name's draws, one draw per replica.
-TEST(DrawnHomes, are_where_the_highest_draw_is) {
+TEST(DrawnHomes, home_is_where_the_highest_draw_is) {
   serving::StepClock clock = serving::even_clock(0.01);
   std::vector<Timed> asked;
   for (int i = 0; i < 60; ++i) {
@@ -155,7 +155,7 @@ TEST(DrawnTasks, tails_of_tools_and_calls_add_in_quadrature) {
 // first turn are idle until the thinking time ends or t is over, those of a second until t is over.
 //   5 (100 (2 (1 - e^-t/2)) + 200 t) tokens are idle; a turn finds its history with probability
 //   1 - e^-t/2
-TEST(DrawnTasks, what_a_cache_still_has_of_a_talk) {
+TEST(DrawnTasks, cache_keeps_its_share_of_a_conversation) {
   for (const double t : {0.5, 2.0, 6.0}) {
     TalkCase c{.turns = 2, .think = 2, .prompt = 60, .output = 40, .at_home = true};
     c.rate = 10;

@@ -13,7 +13,7 @@ namespace {
 
 // Steps of a second with ten tokens. The first prompt takes three of them on one replica, the
 // second takes one on the other: it is transferred first, and is still the second.
-TEST(FleetCases, requests_keep_their_names_when_they_are_handed_over_in_another_order) {
+TEST(FleetCases, requests_keep_their_ids_when_transferred_in_another_order) {
   serving::StepClock clock = serving::even_clock(1);
   engines::EnginePolicy policy;
   policy.token_budget = 10;
@@ -47,7 +47,7 @@ std::set<int> homes_of(const FleetRun& run) {
 }
 
 // A request without a session goes to the home of its prefix; a session stays in one place.
-TEST(FleetCases, a_session_or_else_a_prefix_has_its_home) {
+TEST(FleetCases, session_or_prefix_has_its_home) {
   serving::StepClock clock = serving::even_clock(1);
   for (const std::uint64_t session : {0, 9}) {
     std::vector<Timed> asked;
@@ -62,7 +62,7 @@ TEST(FleetCases, a_session_or_else_a_prefix_has_its_home) {
 }
 
 // No request can be served: the fleet is paid for until the last one arrives.
-TEST(FleetCases, a_fleet_is_paid_for_until_the_last_who_came) {
+TEST(FleetCases, fleet_is_paid_until_the_last_arrival) {
   serving::StepClock clock = serving::even_clock(1);
   engines::EnginePolicy policy;
   policy.blocks = 4;
@@ -75,7 +75,7 @@ TEST(FleetCases, a_fleet_is_paid_for_until_the_last_who_came) {
 }
 
 // Turns of 100 tokens and answers of 50; the second turn brings back 150 and would hold 300.
-TEST(FleetCases, a_talk_that_grows_too_long_begins_anew) {
+TEST(FleetCases, too_long_conversation_is_replaced) {
   for (const int most_held : {300, 299, 250}) {
     TalkLoad load;
     load.rate = 1e-6;

@@ -30,7 +30,7 @@ double count_tasks(const LoadWindow& w) {
   return tasks;
 }
 
-TEST(LoadWindow, TasksThatBeganInItCountWhole) {
+TEST(LoadWindow, tasks_that_began_in_the_window_count_whole) {
   const LoadWindow w =
       window_of(two_calls_each(), 1, {.begins = 0, .ends = 8}, {.aside = 0.1, .calls = 2});
   EXPECT_EQ(count_tasks(w), 1);
@@ -42,13 +42,13 @@ TEST(LoadWindow, TasksThatBeganInItCountWhole) {
   EXPECT_EQ(tasks_within(tasks, one, 3.69), 0);
 }
 
-TEST(LoadWindow, WithoutAgentsThereAreNoTasks) {
+TEST(LoadWindow, without_agents_there_are_no_tasks) {
   const LoadWindow w = window_of(two_calls_each(), 1, {.begins = 0, .ends = 8}, {});
   EXPECT_EQ(count_tasks(w), 0);
 }
 
 // Reads that all take 0.25 s precede every first token, and every call of a task.
-TEST(LoadWindow, WhatIsLookedUpStandsBeforeTheFirstToken) {
+TEST(LoadWindow, retrieval_delays_the_first_token) {
   const WindowSpan span{.begins = 0, .ends = 8};
   ClientView view{.calls = 2};
   const LoadWindow bare = window_of(two_calls_each(), 1, span, view);

@@ -12,7 +12,7 @@ namespace {
 
 // Room for 18 tokens. Three requests of 3 decode once, one of 2 joins, all decode: nothing is left.
 // The last to join has generated least and holds 3, as many as the others need.
-TEST(RareTurns, sglang_takes_back_no_more_than_it_must) {
+TEST(RareTurns, sglang_retracts_no_more_than_it_must) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
   p.blocks = 18;
   p.token_budget = 20;
@@ -33,7 +33,7 @@ TEST(RareTurns, sglang_takes_back_no_more_than_it_must) {
 }
 
 // The last waiting request finds eight of its nine tokens.
-TEST(RareTurns, sglang_sorts_up_to_128_who_wait) {
+TEST(RareTurns, sglang_sorts_up_to_128_waiting_requests) {
   for (const int others : {127, 128}) {
     engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
     p.prefix_cache = true;
@@ -47,7 +47,7 @@ TEST(RareTurns, sglang_sorts_up_to_128_who_wait) {
 }
 
 // Steps of a second: a prompt and two more tokens from 5 s on.
-TEST(RareTurns, a_replica_runs_until_a_request_ends_or_its_time_is_up) {
+TEST(RareTurns, replica_runs_until_a_request_ends_or_time_is_up) {
   serving::StepClock clock = serving::even_clock(1);
   ReplicaSim sim(engines::EnginePolicy{}, clock, {.merge = false});
   sim.submit(0, engines::asking(4, 3), 5);

@@ -11,14 +11,14 @@ namespace {
 RetrievalLaw one_read() { return {.median = microseconds(100), .p99 = microseconds(400)}; }
 
 // ln 4 / 2.3263 = 0.5959 is the standard deviation of the logarithm; exp(0.5959^2 / 2) = 1.1943.
-TEST(Retrieval, OneReadIsLogNormal) {
+TEST(Retrieval, one_read_is_log_normal) {
   EXPECT_NEAR(retrieval_mean(one_read()).base(), 119.43e-6, 0.2e-6);
   EXPECT_NEAR(retrieval_p99(one_read()).base(), 400e-6, 1e-10);
 }
 
 // The quantile 0.99^(1/40) = 0.99975 of one read is 3.480 deviations up: 100 us x exp(0.5959 x
 // 3.480).
-TEST(Retrieval, OfManyAtOnceTheSlowestCounts) {
+TEST(Retrieval, slowest_of_parallel_reads_counts) {
   RetrievalLaw law = one_read();
   law.reads = 40;
   EXPECT_NEAR(retrieval_p99(law).base(), 795.2e-6, 0.1e-6);
@@ -28,7 +28,7 @@ TEST(Retrieval, OfManyAtOnceTheSlowestCounts) {
   EXPECT_NEAR(retrieval_p99(law).base(), 845.2e-6, 0.1e-6);
 }
 
-TEST(Retrieval, HopsWaitForOneAnother) {
+TEST(Retrieval, hops_wait_for_each_other) {
   RetrievalLaw law = one_read();
   law.hops = 4;
   EXPECT_NEAR(retrieval_mean(law).base(), 4 * 119.43e-6, 1e-6);
@@ -37,7 +37,7 @@ TEST(Retrieval, HopsWaitForOneAnother) {
   EXPECT_NEAR(retrieval_p99(law).base(), (4 * 119.43 + 2 * 280.57) * 1e-6, 1e-6);
 }
 
-TEST(Retrieval, DrawsAreWhatTheClosedFormSays) {
+TEST(Retrieval, draws_match_the_closed_form) {
   for (const int hops : {1, 3}) {
     RetrievalLaw law = one_read();
     law.reads = 12;

@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EveryEngine,
                                                   : word_of(info.param));
                          });
 
-TEST_P(EveryEngine, MergedAndSingleStepsAgreeToTheLastDigit) {
+TEST_P(EveryEngine, merged_and_single_steps_agree_to_the_last_digit) {
   serving::StepClock clock = serving::toy_clock();
   for (const bool sharing : {false, true}) {
     engines::EnginePolicy policy = small_policy(GetParam());
@@ -66,7 +66,7 @@ TEST_P(EveryEngine, MergedAndSingleStepsAgreeToTheLastDigit) {
   }
 }
 
-TEST_P(EveryEngine, GatheringMergedAndSingleStepsAgree) {
+TEST_P(EveryEngine, gathering_merged_and_single_steps_agree) {
   serving::StepClock clock = serving::toy_clock();
   const Gathering gathering{.iterations = 12, .tokens = 900, .prompts = 5};
   const engines::EnginePolicy policy = small_policy(GetParam());
@@ -85,7 +85,7 @@ TEST_P(EveryEngine, GatheringMergedAndSingleStepsAgree) {
 
 // A long request runs and others arrive. A single one waits for all the iterations; two together
 // have enough tokens and start at once.
-TEST(Gathering, RequestsWaitForEachOtherButNotTooLong) {
+TEST(Gathering, requests_wait_for_each_other_but_not_too_long) {
   serving::StepClock clock = serving::toy_clock();
   const auto request = [](double when, int prompt, int output) {
     Timed t{.at = when};
@@ -113,7 +113,7 @@ TEST(Gathering, RequestsWaitForEachOtherButNotTooLong) {
   EXPECT_NEAR(waits(two, {.iterations = 20, .prompts = 3}).at(0), 20.5, 1.5);
 }
 
-TEST_P(EveryEngine, NoBlockIsLeakedOrSharedWrongly) {
+TEST_P(EveryEngine, no_block_is_leaked_or_shared_wrongly) {
   for (const bool sharing : {false, true}) {
     engines::EnginePolicy policy = small_policy(GetParam());
     policy.blocks =
@@ -147,7 +147,7 @@ TEST_P(EveryEngine, NoBlockIsLeakedOrSharedWrongly) {
 
 // Little's law: the mean number of requests in the replica is their rate times their mean time
 // there.
-TEST_P(EveryEngine, LittlesLawHolds) {
+TEST_P(EveryEngine, littles_law_holds) {
   serving::StepClock clock = serving::toy_clock();
   ReplicaSim replica(small_policy(GetParam()), clock);
   const auto load = busy_load(5);
@@ -161,7 +161,7 @@ TEST_P(EveryEngine, LittlesLawHolds) {
 
 // A replica with work runs: from the first arrival to the last end it is either busy or idle for
 // lack of requests, and every token is computed exactly once if no request was preempted.
-TEST_P(EveryEngine, WorkIsConserved) {
+TEST_P(EveryEngine, work_is_conserved) {
   serving::StepClock clock = serving::toy_clock();
   engines::EnginePolicy policy = small_policy(GetParam());
   policy.blocks *= 100;
@@ -177,7 +177,7 @@ TEST_P(EveryEngine, WorkIsConserved) {
   EXPECT_EQ(replica.counts().output_tokens, outputs);
 }
 
-TEST_P(EveryEngine, MoreCacheNeverServesSlower) {
+TEST_P(EveryEngine, more_cache_never_serves_slower) {
   serving::StepClock clock = serving::toy_clock();
   double before = 1e18;
   for (const int times : {1, 2, 4, 16}) {
@@ -190,7 +190,7 @@ TEST_P(EveryEngine, MoreCacheNeverServesSlower) {
   }
 }
 
-TEST_P(EveryEngine, FasterMemoryNeverServesSlower) {
+TEST_P(EveryEngine, faster_memory_never_serves_slower) {
   double before = 1e18;
   for (const double bandwidth : {1e12, 2e12, 4e12}) {
     serving::StepClock clock = serving::toy_clock({.bandwidth = bandwidth});
@@ -204,7 +204,7 @@ TEST_P(EveryEngine, FasterMemoryNeverServesSlower) {
 
 // One place, one token per request and steps of equal time: an M/D/1 queue, whose mean wait is rho
 // / (2 (1 - rho)) service times. Steps begin only when a request is present, like a server's.
-TEST(ReplicaLimits, OnePlaceIsAnMd1Queue) {
+TEST(ReplicaLimits, one_place_is_an_md1_queue) {
   serving::StepClock clock = serving::toy_clock({.step = 0.01});
   engines::EnginePolicy policy = small_policy(engines::EngineKind::vllm);
   policy.max_sequences = 1;
@@ -220,7 +220,7 @@ TEST(ReplicaLimits, OnePlaceIsAnMd1Queue) {
 }
 
 // Exponential service times (outputs of geometric length, one place) make it M/M/1.
-TEST(ReplicaLimits, ExponentialOutputsAreAnMm1Queue) {
+TEST(ReplicaLimits, exponential_outputs_make_an_mm1_queue) {
   serving::StepClock clock = serving::toy_clock({.step = 0.001});
   engines::EnginePolicy policy = small_policy(engines::EngineKind::vllm);
   policy.max_sequences = 1;

@@ -89,7 +89,7 @@ void expect_parts(const serving::Replica& replica, const WholeStep& w) {
   EXPECT_EQ(clock.time(sums_of(w)), told.total);
 }
 
-TEST(StepParts, TablesAndTheWholeStepAgree) {
+TEST(StepParts, tables_and_whole_step_agree) {
   const serving::Replica kReplicas[] = {latent_experts({}),
                                         latent_experts({.tp = 2, .attention_dp = 2, .ep = 2}),
                                         hybrid({.tp = 2}), hybrid({.tp = 2, .pp = 2})};
@@ -109,7 +109,7 @@ TEST(StepParts, TablesAndTheWholeStepAgree) {
 }
 
 // Up to 32768 each size has its own entry; larger sizes are rounded up to a multiple of 256.
-TEST(StepParts, LargeSizesAreRoundedUp) {
+TEST(StepParts, large_sizes_are_rounded_up) {
   serving::ServingCosts costs = summed_costs();
   const auto all = costs.kernel;
   // Attention depends on the true lengths, and is left out here.
@@ -134,7 +134,7 @@ TEST(StepParts, LargeSizesAreRoundedUp) {
 }
 
 // Prompts of one rank: 3 of 10 tokens each put 30 rows through the product out of the latent space.
-TEST(StepParts, RowsOfSeveralPromptsAddUp) {
+TEST(StepParts, rows_of_several_prompts_add_up) {
   const serving::Replica r = latent_experts({});
   const serving::IterationWork work =
       serving::iteration_work(r.model, r.split, r.precision, {.prompts = 3, .prompt_tokens = 10});
@@ -151,7 +151,7 @@ TEST(StepParts, RowsOfSeveralPromptsAddUp) {
 }
 
 // Fewer than one request on average means at most that many adapters.
-TEST(StepParts, AdaptersThatRunAreNoMoreThanRequestsOrSlots) {
+TEST(StepParts, running_adapters_are_at_most_requests_or_slots) {
   const serving::Replica r = latent_experts({});
   EXPECT_EQ(serving::running_adapters(r.adapters, 0), 0);
   EXPECT_EQ(serving::running_adapters(r.adapters, -1), 0);
@@ -161,7 +161,7 @@ TEST(StepParts, AdaptersThatRunAreNoMoreThanRequestsOrSlots) {
   EXPECT_EQ(serving::running_adapters({}, 5), 0);
 }
 
-TEST(StepParts, ARecordBeginsWithNothing) {
+TEST(StepParts, record_begins_empty) {
   const RequestRecord r;
   EXPECT_EQ(r.cached + r.fetched + r.preemptions + r.place + r.prompt + r.output + r.id, 0);
   EXPECT_EQ(r.session, 0U);

@@ -37,7 +37,7 @@ FleetRun run_talks(const TalkLoad& load, Router router, int blocks = 20000, int 
 
 double found_of(const FleetRun& run) { return run.cached_tokens / run.prompt_tokens; }
 
-TEST(Talks, ComeAtTheirRateFromTheBeginning) {
+TEST(Talks, turns_arrive_at_their_rate_from_the_beginning) {
   const FleetRun run = run_talks(talk_load(20), Router::least_requests);
   double early = 0, late = 0, longest = 0;
   for (const RequestRecord& r : run.records) {
@@ -53,7 +53,7 @@ TEST(Talks, ComeAtTheirRateFromTheBeginning) {
 }
 
 // The next turn of a conversation comes after the answer and not before.
-TEST(Talks, ATurnFollowsItsAnswer) {
+TEST(Talks, turn_follows_the_previous_answer) {
   serving::StepClock clock = serving::toy_clock();
   struct Watched final : Askers {
     Talks talks;
@@ -81,7 +81,7 @@ TEST(Talks, ATurnFollowsItsAnswer) {
   EXPECT_GT(run.served, 1500);
 }
 
-TEST(Talks, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
+TEST(Talks, sticky_routers_find_more_history_and_answer_sooner) {
   TalkLoad load = talk_load(120);
   load.until = 40;
   const FleetRun turns = run_talks(load, Router::round_robin);
@@ -92,7 +92,7 @@ TEST(Talks, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
   }
 }
 
-TEST(Talks, LongerThoughtsFindLessWhereBlocksGiveWay) {
+TEST(Talks, longer_thinking_finds_less_in_a_full_cache) {
   TalkLoad load = talk_load(20);
   const double soon = found_of(run_talks(load, Router::session, 1500));
   load.think = 40;
@@ -100,7 +100,7 @@ TEST(Talks, LongerThoughtsFindLessWhereBlocksGiveWay) {
 }
 
 // The same conversations for any router, and the same records in every run.
-TEST(Talks, EqualSeedsGiveEqualRuns) {
+TEST(Talks, equal_seeds_give_equal_runs) {
   const FleetRun one = run_talks(talk_load(20), Router::prefix);
   const FleetRun two = run_talks(talk_load(20), Router::prefix);
   ASSERT_EQ(one.records.size(), two.records.size());
@@ -110,7 +110,7 @@ TEST(Talks, EqualSeedsGiveEqualRuns) {
   }
 }
 
-TEST(Talks, ASystemPromptIsSharedBetweenTalks) {
+TEST(Talks, system_prompt_is_shared_between_conversations) {
   TalkLoad load = talk_load(20);
   load.turns = 1;
   EXPECT_EQ(found_of(run_talks(load, Router::least_requests)), 0);
@@ -120,7 +120,7 @@ TEST(Talks, ASystemPromptIsSharedBetweenTalks) {
 }
 
 // Three thinking times after the beginning the closed form and the run agree.
-TEST(Talks, TheClosedFormFindsWhatTheRunFinds) {
+TEST(Talks, closed_form_finds_what_the_run_finds) {
   struct Case {
     Router router;
     int blocks;
@@ -153,7 +153,7 @@ TEST(Talks, TheClosedFormFindsWhatTheRunFinds) {
   }
 }
 
-TEST(Talks, TheClosedFormHasItsLimits) {
+TEST(Talks, closed_form_has_its_limits) {
   TalkCase c{.turns = 1};
   EXPECT_EQ(talk_found(c), 0);
   c = {.turns = 4, .tokens = 1e12, .at_home = true};
@@ -164,7 +164,7 @@ TEST(Talks, TheClosedFormHasItsLimits) {
 
 // Three calls of 1,000, 100 and 100 new tokens, each answered with 50: the history before the
 // second and third is 1,050 and 1,200.
-TEST(Talks, ToolsBringOtherLengthsThanTheFirstCall) {
+TEST(Talks, later_calls_may_have_other_lengths_than_the_first) {
   const TalkCase c{.turns = 3, .prompt = 1000, .later = 100, .output = 50};
   EXPECT_DOUBLE_EQ(talk_fresh(c), 400);
   EXPECT_DOUBLE_EQ(talk_history(c), 750);
@@ -185,7 +185,7 @@ TEST(Talks, ToolsBringOtherLengthsThanTheFirstCall) {
 }
 
 // Calls of 2 s, tools of 1 s: 3 x 2 + 2 x 1; one in a hundred pairs of tools takes 6.638 s.
-TEST(Tasks, HaveTheirMeanAndTheirTail) {
+TEST(Tasks, task_time_has_its_mean_and_tail) {
   TaskCase c{.calls = 3, .call = seconds(2), .call_p99 = seconds(2), .tool = seconds(1)};
   EXPECT_DOUBLE_EQ(task_mean(c).base(), 8);
   EXPECT_NEAR(task_p99(c).base(), 6 + 6.63835, 1e-4);
@@ -199,7 +199,7 @@ TEST(Tasks, HaveTheirMeanAndTheirTail) {
 }
 
 // If replicas have room, a task takes the sum of its calls and its tools.
-TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
+TEST(Tasks, closed_form_matches_the_run_at_low_load) {
   TalkLoad load = talk_load(4);
   load.turns = 5;
   load.think = 2;
@@ -242,7 +242,7 @@ TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
 // Three turns of 150 tokens, a thinking time of 10 s. With a time T that idle blocks stay and x = T
 // over the thinking time, a turn comes in time with probability 1 - e^-x; the number of idle tokens
 // follows.
-TEST(TalkFound, AtHomeByHand) {
+TEST(TalkFound, found_share_at_home_matches_hand_calculation) {
   TalkCase c{
       .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .at_home = true};
   EXPECT_EQ(talk_history(c), 150);
@@ -255,7 +255,7 @@ TEST(TalkFound, AtHomeByHand) {
 }
 
 // A quarter of the turns come to the same replica; a turn that went elsewhere lengthens the gap.
-TEST(TalkFound, OfFourReplicasByHand) {
+TEST(TalkFound, found_share_of_four_replicas_matches_hand_calculation) {
   TalkCase c{
       .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .replicas = 4};
   for (const double t : {5.0, 20.0}) {
@@ -279,7 +279,7 @@ struct Heard {
 
 // Every turn includes its history; thinking times have the right mean; no requests come after the
 // end.
-TEST(Talks, TurnsAreWorkedByHand) {
+TEST(Talks, turns_match_hand_calculation) {
   Talks talks({.rate = 2,
                .turns = 3,
                .think = 8,
@@ -329,7 +329,7 @@ TEST(Talks, TurnsAreWorkedByHand) {
   EXPECT_NEAR(begun, 2 * 16 / 3.0, 1.01);
 }
 
-TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
+TEST(Talks, lengths_are_cut_and_too_long_conversations_end) {
   TalkLoad load{.rate = 1,
                 .turns = 4,
                 .think = 1,
@@ -364,7 +364,7 @@ TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
   EXPECT_GT(checked, 20);
 }
 
-TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
+TEST(Talks, refused_requests_are_not_waited_for) {
   Talks talks({.rate = 1, .turns = 2, .think = 5, .until = 50});
   talks.take();
   EXPECT_LT(talks.patience(), kForever);
@@ -374,7 +374,7 @@ TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
 
 // For each turn but the first, as many are in progress at the start as are thinking at any time: 2
 // / 3 x 8 of two turns.
-TEST(Talks, AsManyAreMetInTheMiddleAsThink) {
+TEST(Talks, conversations_in_progress_at_the_start_match_those_thinking) {
   double met = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Talks talks({.rate = 2,

@@ -95,7 +95,7 @@ TEST(TurnsByHand, adapters_of_a_class_take_turns_each) {
 
 // Adapters that all share a prefix: y fresh tokens, and one prefix for each adapter used among the
 // last R + y requests, fill the room.
-TEST(TurnsByHand, a_prefix_is_found_while_the_last_requests_fit) {
+TEST(TurnsByHand, prefix_is_found_while_the_last_requests_fit) {
   serving::ReplicaAdapters a;
   a.set = {.count = 60, .slots = 9, .skew = 0.7};
   a.use = serving::adapter_use(60, 0.7);
@@ -138,7 +138,7 @@ TEST(TurnsByHand, whole_talks_go_on_after_the_end) {
 
 // Seven blocks of four: the first request holds two, the others two and three. As the second grows,
 // the first is preempted, for which a token was already planned; the third still gets its turn.
-TEST(TurnsByHand, who_gives_way_after_it_was_planned_costs_nobody_a_turn) {
+TEST(TurnsByHand, request_preempted_after_planning_costs_no_other_its_turn) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::vllm);
   p.by_priority = true;
   p.blocks = 8;

@@ -25,7 +25,7 @@ RequestRecord recorded(double arrived, double first, double last, int output) {
 
 // From 100 to 180 s: parts of ten seconds. The first has two requests, of which the later one was
 // faster; the fourth has one with a single token; others come too early or too late.
-TEST(WindowCases, a_window_by_hand) {
+TEST(WindowCases, window_matches_hand_calculation) {
   FleetRun done;
   done.records = {recorded(99.9, 100, 101, 5), recorded(100, 104, 112, 5),
                   recorded(109.9, 110.9, 114.9, 3), recorded(130, 133, 133, 1),
@@ -58,7 +58,7 @@ TEST(WindowCases, a_window_by_hand) {
 
 // A single token has no time between tokens: in a part with requests of one and of three tokens,
 // only the second counts.
-TEST(WindowCases, a_single_token_has_no_time_between_tokens) {
+TEST(WindowCases, single_token_has_no_time_between_tokens) {
   FleetRun done;
   done.records = {recorded(10, 11, 15, 3), recorded(11, 12, 12, 1)};
   const LoadWindow w = window_of(done, 1, {.begins = 0, .ends = 80, .last = 80}, {});
@@ -98,7 +98,7 @@ LoadWindow even_window(double requests, double good) {
 
 // 1, 2, ... 200 in every part. With 352 requests the median's rank is known to within 1.2816
 // sqrt(0.25 / 352) = 0.03416, 6.83 of the 200: from the 94th to the 107th value.
-TEST(WindowCases, a_quantile_is_known_as_well_as_its_rank) {
+TEST(WindowCases, quantile_error_follows_its_rank) {
   const std::vector<LoadWindow> levels{even_window(44, 1)};
   const double weights[] = {7};
   const Sampled median = sampled(levels, weights, &WindowPart::ttft, 0.5);
@@ -115,7 +115,7 @@ TEST(WindowCases, a_quantile_is_known_as_well_as_its_rank) {
 // Means of 100.5 in seven parts and 180.5 in one. Leaving out that one gives 100.5, leaving out
 // another 100.5 + 80/7. The squares are (80/7)^2 x 7/8, times 7/8. For pairs of neighbours: without
 // its pair 100.5, otherwise 100.5 + 80/6: (80/6)^2 x 3/4, times 3/4.
-TEST(WindowCases, a_mean_is_known_as_well_as_its_parts_agree) {
+TEST(WindowCases, mean_error_follows_the_spread_of_parts) {
   std::vector<LoadWindow> levels{even_window(44, 1)};
   for (double& v : levels[0].parts[5].ttft) v += 80;
   const double weights[] = {2};
@@ -153,7 +153,7 @@ TEST(WindowCases, ranks_that_vllm_keeps_slots_for) {
 }
 
 // Sixteen as single classes, then classes of 4, 5, 6 and 8, and the last.
-TEST(WindowCases, adapters_that_are_used_about_as_often_go_together) {
+TEST(WindowCases, adapters_used_equally_often_form_a_class) {
   const std::vector<serving::AdapterClass> use = serving::adapter_use(40, 1);
   ASSERT_EQ(use.size(), 21u);
   double harmonic = 0;
@@ -169,7 +169,7 @@ TEST(WindowCases, adapters_that_are_used_about_as_often_go_together) {
 
 // Ten equal adapters: R requests use 10 (1 - e^-R/10). The last eight finished and the five running
 // requests have 10 (1 - e^-1.3) prefixes of 100, besides 8 x 50 tokens of their own.
-TEST(WindowCases, a_prefix_of_each_adapter_is_found_while_it_is_kept) {
+TEST(WindowCases, prefix_of_each_adapter_is_found_while_it_is_kept) {
   serving::ReplicaAdapters a;
   a.set.count = 10;
   a.use = serving::adapter_use(10, 0);
@@ -184,7 +184,7 @@ TEST(WindowCases, a_prefix_of_each_adapter_is_found_while_it_is_kept) {
 }
 
 // 0.65 of 450 GB/s is reached. 8 ranks: one shot 7 buffers, two shots 14/8 of one plus 3 us.
-TEST(WindowCases, a_reduction_in_one_shot_or_two) {
+TEST(WindowCases, reduction_takes_one_shot_or_two) {
   const BytesPerSecond link = gbytes_per_s(450);
   EXPECT_EQ(serving::graph_all_reduce(Bytes(1e6), 1, link, 4).base(), 0);
   EXPECT_NEAR(serving::graph_all_reduce(Bytes(1e4), 8, link, 4).base(), 4.5e-6 + 7e4 / 292.5e9,
@@ -251,7 +251,7 @@ TEST(WindowCases, a_region_that_nobody_helps) {
 }
 
 // A region's availability: 1 - 0.01 - 0.03 (1 - 0.5 x 0.9) - 0.96 x 0.2 (1 - 0.25 x 0.9).
-TEST(WindowCases, a_region_s_availability) {
+TEST(WindowCases, region_availability_follows_the_formula) {
   EXPECT_NEAR(region_availability({.dark = 0.04,
                                    .unseen = 0.01,
                                    .few = 0.2,
@@ -262,7 +262,7 @@ TEST(WindowCases, a_region_s_availability) {
 }
 
 // The first request comes at a share of the thinking time that its stream draws.
-TEST(WindowCases, users_are_met_in_the_middle_of_a_thought) {
+TEST(WindowCases, users_start_in_the_middle_of_thinking) {
   serving::StepClock clock = serving::even_clock(0.5);
   engines::EnginePolicy policy;
   ReplicaSim sim(policy, clock);

@@ -94,7 +94,7 @@ TEST(Memory, sharded_stage_memory) {
 
 // Gradients created tensor by tensor: those of the update, if that is the larger moment, or those
 // that the first microbatch left.
-TEST(Memory, lazy_gradients_are_there_at_the_update_or_not_at_all) {
+TEST(Memory, lazy_gradients_exist_only_at_the_update) {
   TrainingJob job{.model = gpt(8, 512, 8), .sequence = 16, .batch = 1, .gpus = 1};
   const FrameworkModel f{.gradient_bytes = 4, .lazy_gradients = true, .update_gradient_bytes = 6};
   StepScratch scratch;
@@ -362,7 +362,7 @@ TrainingJob routed_job(int gpus) {
 // Rows on a rank with two tensor-parallel ranks: 50 x 2 choices; up and activation 32 wide each.
 constexpr double kRouted = kInput + 2 * kNorm + kQkv + kOut + kScores + 100 * 64 * 2 + 2 * 100 * 64;
 
-TEST(Memory, dense_and_moe_layers_lie_on_their_stages) {
+TEST(Memory, dense_and_moe_layers_are_on_their_stages) {
   TrainingJob job = routed_job(2);
   const double input = 100 * 64 * 2 / 2.0;
   const auto activations = [&](const Layout& l, std::size_t stage) {

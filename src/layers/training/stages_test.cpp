@@ -75,7 +75,7 @@ TEST(Stages, hold_the_model_together) {
 
 // The first dense layers are on the first stage; experts are divided by ep and not by tp;
 // prediction modules are on the last.
-TEST(Stages, experts_and_prediction_modules_lie_where_they_belong) {
+TEST(Stages, experts_and_prediction_modules_are_on_their_stages) {
   TrainingJob job{.model = mixtral(), .train_mtp = false};
   job.model.first_dense_layers = 3;
   job.model.mtp_layers = 1;
