@@ -16,7 +16,7 @@
 
 namespace orrery {
 
-// Strongest first. given: the design says so, and nobody checked it; measured: on a system like
+// Strongest first. given: the design says so, and it was not checked; measured: on a system like
 // this one; fitted: a parameter set by our own fit; vendor: a datasheet; paper: published by
 // others; derived: computed; assumed: a default of ours.
 enum class Basis { given, measured, fitted, vendor, paper, derived, assumed };

@@ -73,7 +73,7 @@ struct Node {
   std::optional<Watts> typical_train_power;
   std::optional<Watts> idle_power;
   std::string psu;
-  std::optional<Watts> psu_capacity;  // of all supplies together, including redundant ones
+  std::optional<Watts> psu_capacity;  // sum over all supplies, including redundant ones
   std::string psu_redundancy;
   std::string cooling;
   std::optional<PriceRange> price;

@@ -20,7 +20,7 @@ struct CoolingMethod {
   double pue_high = 1;
   double wue_low_l_per_kwh = 0;
   double wue_high_l_per_kwh = 0;
-  PriceRange capex_per_kw;  // of IT load
+  PriceRange capex_per_kw;  // per kW of IT load
   std::string retrofit;
   std::string note;
   Provenance provenance;

@@ -167,7 +167,7 @@ class QueuePass final : public QueuePolicy {
   BackfillVariant variant_;
   Promise promise_;
   std::vector<NodeShare> where_;
-  std::vector<RunningEnd> ends_;  // of running and just started jobs, in order of time
+  std::vector<RunningEnd> ends_;  // ends of running and just started jobs, in order of time
   NodePool later_;                // at the shadow time, with the head placed
   NodePool both_;                 // free both now and at the shadow time
   LimitRoom later_room_;          // the gate's limits at the shadow time, with the head admitted

@@ -67,7 +67,7 @@ TEST(Preemption, takes_the_cheapest_for_each_gpu) {
   EXPECT_EQ(plan->lost, seconds(8 * 130));
 }
 
-TEST(Preemption, spares_whom_the_rest_made_needless) {
+TEST(Preemption, unnecessary_victims_are_spared) {
   VictimScene s{NodePool({68})};
   s.run(4, 10);
   const JobIndex big = s.run(64, 300);

@@ -2,9 +2,9 @@
 // of a QOS hold (Slurm's GrpTRES), and how many nodes and jobs one user has in it (MaxTRESPerUser,
 // MaxJobsPerUser).
 //
-// A job that only exceeds its user's limit is skipped and holds nobody else back, as in Slurm; a
-// job that exceeds its QOS's limit keeps its place in the queue (start_gate.h). A job on part of a
-// node counts as one node, so two on the same node count as two.
+// A job that only exceeds its user's limit is skipped and delays no other job, as in Slurm; a job
+// that exceeds its QOS's limit keeps its place in the queue (start_gate.h). A job on part of a node
+// counts as one node, so two on the same node count as two.
 #pragma once
 
 #include <map>

@@ -115,7 +115,7 @@ TEST(VllmAdapters, request_that_leaves_the_queue_is_not_counted_there) {
   EXPECT_EQ(e.step(), "0:1:7");
   EXPECT_EQ(e.step(), "0:1:8");
   EXPECT_EQ(e.step(), "0:1:9");
-  EXPECT_EQ(e.step(), "1:9:0 3:1:0") << "who gave way is first again";
+  EXPECT_EQ(e.step(), "1:9:0 3:1:0") << "the preempted request is first again";
 }
 
 TEST(VllmAdapters, keys_of_one_adapter_do_not_serve_another) {
@@ -143,7 +143,7 @@ TEST(SglangAdapters, request_without_a_slot_waits_and_others_extend) {
   e.add(tuned(1, 2, 3));
   EXPECT_EQ(e.step(), "0:2:0 2:2:0");
   EXPECT_EQ(e.plan(), "0:1:2 2:1:2");
-  EXPECT_EQ(e->steady(), 2) << "nobody joins before request 2 has ended";
+  EXPECT_EQ(e->steady(), 2) << "no request joins before request 2 has ended";
   e->done(2);
   for (int i = 4; i < 7; ++i) EXPECT_EQ(e.step(), fmt::format("0:1:{}", i));
   EXPECT_EQ(e.step(), "1:2:0");
@@ -197,7 +197,7 @@ TEST(TrtllmAdapters, skipped_requests_reserve_no_blocks) {
   ends.add(tuned(1, 2, 2));
   ends.add(tuned(2, 4, 4));
   ends.add(tuned(1, 2, 2));
-  EXPECT_EQ(ends.step(), "0:2:0") << "nobody is looked for behind who finds no blocks";
+  EXPECT_EQ(ends.step(), "0:2:0") << "the search ends at a request that finds no blocks";
 }
 
 TEST(TrtllmAdapters, first_request_without_pages_ends_the_search_for_utilisation) {
@@ -236,7 +236,7 @@ TEST(AdapterSlots, least_recently_used_adapter_loses_its_slot) {
     return e.batch().sums.adapter_loads;
   };
   EXPECT_EQ(loads({1, 2}), 2);
-  EXPECT_EQ(loads({1}), 0) << "it lies there still";
+  EXPECT_EQ(loads({1}), 0) << "it is still there";
   EXPECT_EQ(loads({3}), 1) << "in the place of 2";
   EXPECT_EQ(loads({1}), 0);
   EXPECT_EQ(loads({2}), 1) << "in the place of 3";

@@ -92,7 +92,7 @@ TEST(Blocks, sharing_ends_at_the_last_full_shared_block) {
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 4, 6)), 0);
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 3, 7)), 4) << "the rest begins elsewhere";
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 7)), 0);
-  EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 0, 6)), 0) << "a part that is nobody else's";
+  EXPECT_EQ(pool.cached_tokens(block_owner(13, 7, 0, 6)), 0) << "a part of its own";
   Sequence whole = block_owner(13, 5, 3, 8);
   ASSERT_TRUE(pool.allocate(whole, 13, 4));
   EXPECT_EQ(pool.cached_tokens(block_owner(13, 6, 3, 8)), 8)

@@ -43,7 +43,7 @@ TEST(Vllm, long_prompts_are_limited_and_whole_ones_wait) {
   whole.add(asking(6, 3));
   whole.add(asking(5, 3));
   whole.add(asking(1, 3));
-  EXPECT_EQ(whole.step(), "0:6:0") << "nobody passes the one that does not fit";
+  EXPECT_EQ(whole.step(), "0:6:0") << "no request overtakes the one that does not fit";
   EXPECT_EQ(whole.step(), "0:1:6 1:5:0 2:1:0");
   StepwiseEngine just(p);
   just.add(asking(6, 3));
@@ -79,13 +79,13 @@ TEST(Vllm, last_request_to_join_is_preempted) {
   e.add(asking(8, 4));
   EXPECT_EQ(e.step(), "0:7:0 1:8:0");
   e.add(asking(1, 1));
-  EXPECT_EQ(e.step(), "0:1:7") << "request 1 needs a third block, and nobody joins beside that";
+  EXPECT_EQ(e.step(), "0:1:7") << "request 1 needs a third block, and no request joins then";
   EXPECT_EQ(e.batch().preempted, std::vector<int>{1});
   EXPECT_EQ(e->sequence(1).preemptions, 1);
   EXPECT_EQ(e.step(), "0:1:8") << "9 tokens need three blocks, of which one is free";
   EXPECT_EQ(e.step(), "0:1:9");
   EXPECT_EQ(e->finished(), std::vector<int>{0});
-  EXPECT_EQ(e.step(), "1:9:0 2:1:0") << "whoever gave way is first, with its token";
+  EXPECT_EQ(e.step(), "1:9:0 2:1:0") << "the preempted request is first, with its token";
   EXPECT_EQ(e->finished(), std::vector<int>{2});
   EXPECT_EQ(e.step(), "1:1:9");
   EXPECT_EQ(e.step(), "1:1:10");
@@ -246,7 +246,7 @@ TEST(Sglang, prompts_run_alone_and_are_cut_at_the_chunk) {
   e.add(asking(6, 3));
   e.add(asking(7, 3));
   EXPECT_EQ(e.step(), "0:6:0 1:4:0");
-  EXPECT_EQ(e.step(), "1:3:4") << "nobody decodes beside prompts";
+  EXPECT_EQ(e.step(), "1:3:4") << "no request decodes beside prompts";
   EXPECT_EQ(e.step(), "0:1:6 1:1:7");
   EXPECT_EQ(e.step(), "0:1:7 1:1:8");
   EXPECT_EQ(e->finished(), (std::vector<int>{0, 1}));
@@ -421,7 +421,7 @@ TEST(Tensorrt, whole_answers_are_reserved) {
   beside.add(asking(6, 6));
   beside.step();
   beside.add(asking(4, 4));
-  EXPECT_EQ(beside.step(), "0:1:6 1:4:0") << "of its three blocks it holds two already";
+  EXPECT_EQ(beside.step(), "0:1:6 1:4:0") << "it already holds two of its three blocks";
   p.max_sequences = 1;
   p.blocks = 100;
   StepwiseEngine places(p);
@@ -499,7 +499,7 @@ TEST(Tensorrt, without_reservation_the_last_request_is_paused) {
   EXPECT_EQ(e.step(), "0:1:7");
   EXPECT_EQ(e.batch().preempted, std::vector<int>{1});
   EXPECT_EQ(e.plan(), "0:1:8");
-  EXPECT_EQ(e->steady(), 1) << "whoever gave way may come back";
+  EXPECT_EQ(e->steady(), 1) << "the preempted request may come back";
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ TEST(EngineCases, sglang_does_not_retract_the_only_request) {
   e.add(asking(6, 100));
   EXPECT_EQ(e.step(), "0:6:0");
   for (const char* next : {"0:1:6", "0:1:7", "0:1:8", "0:1:9"}) EXPECT_EQ(e.step(), next);
-  EXPECT_EQ(e.step(), "") << "nothing is free, and nobody to take from";
+  EXPECT_EQ(e.step(), "") << "nothing is free, and there is no request to preempt";
   EXPECT_TRUE(e.batch().preempted.empty());
 }
 

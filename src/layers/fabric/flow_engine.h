@@ -56,7 +56,7 @@ struct FlowRequest {
   double cap = kUncapped;  // bytes per second
   std::uint8_t priority = 0;
   std::uint64_t tag = 0;             // passed back to the observer
-  FlowObserver* observer = nullptr;  // of this flow; null: the engine's
+  FlowObserver* observer = nullptr;  // this flow's observer; null: the engine's
 };
 
 struct FlowOptions {

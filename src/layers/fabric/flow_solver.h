@@ -94,7 +94,7 @@ class MaxMinSolver {
 
   std::vector<double> capacity_;
   std::vector<LinkState> links_;
-  std::vector<double> level_;         // of the round
+  std::vector<double> level_;         // level in this round
   std::vector<std::uint32_t> agree_;  // flows of the link for which no other link has a lower level
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> open_;         // touched links with flows not yet frozen

@@ -256,7 +256,7 @@ TEST(PauseFluid, bytes_beyond_the_headroom_are_dropped) {
   fluid.run(seconds(1));
   EXPECT_DOUBLE_EQ(fluid.dropped(), 10);
   EXPECT_DOUBLE_EQ(fluid.delivered(0), 12);
-  EXPECT_EQ(fluid.pauses(), 0U) << "nobody pauses";
+  EXPECT_EQ(fluid.pauses(), 0U) << "there are no pauses";
 }
 
 TEST(PauseFluid, queues_grow_without_pauses) {

@@ -69,7 +69,7 @@ TEST(StormStudy, without_pauses_no_other_node_stops) {
   s.options.pauses = false;
   const auto r = study_storm(rails_of(64, 32), s);
   ASSERT_TRUE(r);
-  EXPECT_NEAR(r->reach, 4.0 / 63, 1e-9) << "those who send to it";
+  EXPECT_NEAR(r->reach, 4.0 / 63, 1e-9) << "the nodes that send to it";
   EXPECT_GT(r->held, 0.99);
 }
 
@@ -91,7 +91,7 @@ TEST(StormStudy, storm_in_a_small_tree) {
   spec.options.xoff = bytes(100e3);
   const StormReport r = *study_storm(t, spec);
   EXPECT_EQ(r.nodes, 6);
-  EXPECT_EQ(r.back, r.held) << "nobody breaks it";
+  EXPECT_EQ(r.back, r.held) << "there is no watchdog";
   EXPECT_GT(r.pauses, 0U);
   EXPECT_GT(r.reach, 0);
   EXPECT_LE(r.reach, 1);
@@ -131,7 +131,7 @@ TEST(StormStudy, storm_among_three_nodes) {
     EXPECT_EQ(r->reach, 1);
     EXPECT_NEAR(r->left, 0, 1e-9);
     EXPECT_NEAR(r->held, 0, 1e-9);
-    EXPECT_EQ(r->back, r->held) << "nobody breaks the pause";
+    EXPECT_EQ(r->back, r->held) << "there is no watchdog";
     EXPECT_EQ(r->pauses, 2u);
     EXPECT_EQ(r->spread, microseconds(100));
     spec.options.watchdog = kWatchdogTime;
@@ -145,7 +145,7 @@ TEST(StormStudy, storm_among_three_nodes) {
     EXPECT_EQ(dropped->pauses, 0u);
     EXPECT_EQ(dropped->reach, 1) << "both send to it";
     EXPECT_NEAR(dropped->left, 0, 1e-9);
-    EXPECT_NEAR(dropped->held, 1, 1e-9) << "and to one another as before";
+    EXPECT_NEAR(dropped->held, 1, 1e-9) << "and to each other as before";
   }
 }
 

@@ -98,7 +98,7 @@ TEST(WhatIf, neighbours_of_a_lost_cable_slow_down) {
   EXPECT_NEAR(r.after / r.alone, 2, 0.01);
   EXPECT_FALSE(r.limiting_link.empty());
   const LossReport nic = *study_loss(t, {.loss = Loss::nic, .number = 17});
-  EXPECT_THAT(nic.nodes, ElementsAre(2, 34)) << "its node and the one it talks to";
+  EXPECT_THAT(nic.nodes, ElementsAre(2, 34)) << "its node and that node's partner";
   EXPECT_DOUBLE_EQ(nic.closed_form_share, 0.5);
 }
 

@@ -15,7 +15,7 @@ namespace orrery::facility {
 struct PowerRoom {
   Watts feed;
   double pue = 1;
-  Watts always;   // of IT
+  Watts always;   // IT power that is always drawn
   Watts running;  // by jobs, at their peak, above idle
 
   Watts left() const;

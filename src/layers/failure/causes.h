@@ -48,7 +48,7 @@ std::string_view label_of(FaultGroup group);
 struct FaultCause {
   std::string name;
   FaultGroup group = FaultGroup::accelerator;
-  double share = 0;  // of all faults of a host; the shares sum to 1
+  double share = 0;  // share of all faults of a host; the shares sum to 1
   FaultScope scope = FaultScope::host;
   bool keeps_disk = true;  // what the host has written can still be read
   FaultSight sight = FaultSight::health;

@@ -51,7 +51,7 @@ struct NodeView {
   std::string name;
   bool down = false;
   bool silent = false;   // does not answer the scheduler
-  bool drained = false;  // takes no new work, whoever drained it
+  bool drained = false;  // takes no new work, for whatever reason
   bool broken = false;   // drained as unfit while its daemon still runs: its work must move
   bool spare = false;    // drained to be kept as a spare
   std::string job = {};  // the job on it, if the port knows; JobView::nodes may then be empty

@@ -164,10 +164,10 @@ TEST_F(RecoveryWords, job_held_by_a_restarted_controller_is_released) {
   EXPECT_THAT(actions(), IsEmpty()) << "lost later, for another reason";
   memory.jobs["7"].loss->at -= seconds(1);
   job.launch_failed = false;
-  EXPECT_THAT(actions(), IsEmpty()) << "held by a person";
+  EXPECT_THAT(actions(), IsEmpty()) << "held by an operator";
   job.launch_failed = true;
   memory.since = view.controller_since;
-  EXPECT_THAT(actions(), IsEmpty()) << "nobody watched when it came back";
+  EXPECT_THAT(actions(), IsEmpty()) << "it came back before observation began";
 }
 
 TEST_F(RecoveryWords, node_forgotten_by_the_controller_is_taken_down_again) {
@@ -186,17 +186,17 @@ TEST_F(RecoveryWords, blamed_job_is_held_and_reported) {
   JobView& job = lost_job(JobPhase::pending, {"n3"});
   memory.jobs["7"].blamed = true;
   memory.jobs["7"].losses_total = 6;
-  const RecoveryAction told{.kind = ActionKind::alert, .job = "7", .key = "blamed/7/0"};
+  const RecoveryAction alert{.kind = ActionKind::alert, .job = "7", .key = "blamed/7/0"};
   const RecoveryAction hold{.kind = ActionKind::hold_job, .job = "7", .key = "hold/7/0"};
-  EXPECT_THAT(actions(), ElementsAre(told, hold));
+  EXPECT_THAT(actions(), ElementsAre(alert, hold));
   memory.jobs["7"].held_seen = true;
-  EXPECT_THAT(actions(), ElementsAre(told)) << "a person let it go";
+  EXPECT_THAT(actions(), ElementsAre(alert)) << "an operator released it";
   memory.jobs["7"].held_seen = false;
   job.held = true;
-  EXPECT_THAT(actions(), ElementsAre(told));
+  EXPECT_THAT(actions(), ElementsAre(alert));
   job.held = false;
   job.phase = JobPhase::completing;
-  EXPECT_THAT(actions(), ElementsAre(told)) << "a hold waits until it is off its nodes";
+  EXPECT_THAT(actions(), ElementsAre(alert)) << "a hold waits until it is off its nodes";
   memory.alerted = {"blamed/7/0"};
   EXPECT_THAT(actions(), IsEmpty());
 }
@@ -205,8 +205,8 @@ TEST_F(RecoveryWords, mass_failure_raises_one_alert) {
   view.well = 20;
   node(0).drained = node(1).silent = true;
   node(2).down = node(3).down = true;
-  const RecoveryAction told{.kind = ActionKind::alert, .key = "mass-failure/fleet/3"};
-  EXPECT_THAT(actions(), ElementsAre(told));
+  const RecoveryAction alert{.kind = ActionKind::alert, .key = "mass-failure/fleet/3"};
+  EXPECT_THAT(actions(), ElementsAre(alert));
 }
 
 // The user chose a begin time, or the controller has just been started: the job waits.

@@ -111,7 +111,7 @@ TEST_F(RecoveryCases, failed_launch_after_a_controller_restart_is_released) {
   view.jobs[0].launch_failed = true;
   EXPECT_THAT(look(), ElementsAre("unhold/7/0", "release/7/0"));
   view.jobs[0].launch_failed = false;
-  EXPECT_THAT(look(), IsEmpty()) << "a person holds it";
+  EXPECT_THAT(look(), IsEmpty()) << "an operator holds it";
 }
 
 // The port may give the job on each node instead of the job's nodes.
@@ -219,7 +219,7 @@ TEST_F(RecoveryCases, hold_of_a_blamed_job_is_noted_once) {
 TEST_F(RecoveryCases, which_waits_and_ends_are_losses) {
   waits(1).waits_for_time = false;
   look();
-  EXPECT_EQ(said(RecoveryEventKind::job_lost), nullptr) << "nobody saw it, and it waits for nodes";
+  EXPECT_EQ(said(RecoveryEventKind::job_lost), nullptr) << "never seen running, waits for nodes";
   runs({"n1"}, 1);
   look();
   view.jobs[0].phase = JobPhase::completing;

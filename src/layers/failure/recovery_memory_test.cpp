@@ -61,7 +61,7 @@ TEST(RecoveryMemory, recovered_job_is_forgotten) {
             (Attempt{.count = 2, .last = seconds(170), .good = true}));
   r.see({.kind = RecoveryEventKind::job_back, .job = "7", .restarts = 1});
   EXPECT_FALSE(r.job().loss || r.job().blamed || r.job().held_seen);
-  EXPECT_TRUE(r.job().losses.empty()) << "a person let it go on";
+  EXPECT_TRUE(r.job().losses.empty()) << "an operator released it";
   EXPECT_THAT(r.job().regained->nodes, ElementsAre("a"));
   EXPECT_EQ(r.memory.attempts.size(), 1u);
   EXPECT_THAT(r.memory.alerted, ElementsAre("blamed/8/0"));

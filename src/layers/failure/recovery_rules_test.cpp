@@ -44,7 +44,7 @@ class RecoveryRules : public testing::Test {
     }
     return keys;
   }
-  std::vector<std::string> told() {
+  std::vector<std::string> alerted() {
     std::vector<std::string> keys;
     for (const RecoveryAction& a : decision.actions) {
       if (a.kind == ActionKind::alert) keys.push_back(a.key);
@@ -75,7 +75,7 @@ TEST_F(RecoveryRules, drains_are_limited_to_a_share_of_the_fleet) {
   EXPECT_THAT(asked(), ElementsAre("drain/n0/1", "drain/n1/1", "drain/n2/1")) << "3 of 30";
   node(3).down = true;
   EXPECT_THAT(asked(), IsEmpty());
-  EXPECT_THAT(told(), ElementsAre("mass-failure/fleet/3"));
+  EXPECT_THAT(alerted(), ElementsAre("mass-failure/fleet/3"));
   // A silent node counts as out: with it the share is used up, and one that is back must wait.
   node(3).down = false;
   node(3).silent = true;
@@ -112,11 +112,11 @@ TEST_F(RecoveryRules, refused_action_backs_off_to_a_minute_and_alerts) {
       at.push_back(s);
       tried(key, false);
     }
-    if (!told().empty()) alerts.push_back(at.size());
+    if (!alerted().empty()) alerts.push_back(at.size());
   }
   const std::vector<double> doubled = {0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363};
   EXPECT_EQ(at, doubled);
-  EXPECT_THAT(alerts, ElementsAre(6u)) << "asked once more after five refusals, and told once";
+  EXPECT_THAT(alerts, ElementsAre(6u)) << "requested again after five refusals, with one alert";
 }
 
 TEST_F(RecoveryRules, silent_node_is_fenced_after_its_timeout) {
@@ -170,7 +170,7 @@ TEST_F(RecoveryRules, only_nodes_that_a_lost_job_waits_for_are_fenced) {
   run_on({"n1"});
   asked();
   node(2).down = node(2).drained = true;
-  EXPECT_THAT(asked(), IsEmpty()) << "nobody waits for it";
+  EXPECT_THAT(asked(), IsEmpty()) << "no job waits for it";
   node(1).down = node(1).drained = true;
   wait_after(1);
   EXPECT_THAT(asked(), ElementsAre("fence/n1/1"));
@@ -314,7 +314,7 @@ TEST_F(RecoveryRules, pending_job_is_lost_only_after_a_requeue) {
   wait_after(1);
   job().held = true;
   asked();
-  EXPECT_FALSE(memory.jobs.contains("7")) << "a person holds it";
+  EXPECT_FALSE(memory.jobs.contains("7")) << "an operator holds it";
   wait_after(1, policy.hold_max + seconds(1));
   asked();
   EXPECT_FALSE(memory.jobs.contains("7"));
@@ -408,16 +408,16 @@ TEST_F(RecoveryRules, blamed_job_is_held_once) {
   node(1).down = node(1).drained = true;
   wait_after(1);
   EXPECT_THAT(asked(), ElementsAre("hold/7/0"));
-  EXPECT_THAT(told(), ElementsAre("blamed/7/0"));
+  EXPECT_THAT(alerted(), ElementsAre("blamed/7/0"));
   job().held = true;
   EXPECT_THAT(asked(), IsEmpty());
   EXPECT_TRUE(memory.jobs.at("7").held_seen);
   job().held = false;
-  EXPECT_THAT(asked(), IsEmpty()) << "a person let it go";
+  EXPECT_THAT(asked(), IsEmpty()) << "an operator released it";
   EXPECT_TRUE(memory.jobs.at("7").held_seen) << "and no controller forgot";
   run_on({"n2"}, 1);
   asked();
-  EXPECT_FALSE(memory.jobs.at("7").blamed) << "it runs again: it is judged anew";
+  EXPECT_FALSE(memory.jobs.at("7").blamed) << "it runs again, so it is judged from scratch";
   EXPECT_TRUE(memory.jobs.at("7").losses.empty());
 }
 
@@ -427,7 +427,7 @@ TEST_F(RecoveryRules, only_a_ready_spare_is_called) {
   asked();
   node(3).down = true;    // not ready
   node(4).silent = true;  // nor is this one
-  EXPECT_THAT(asked(), IsEmpty()) << "nobody has to stand in for a spare";
+  EXPECT_THAT(asked(), IsEmpty()) << "a spare needs no replacement";
   node(0).down = node(0).drained = true;
   EXPECT_THAT(asked(), ElementsAre("resume/n5/n0"));
   node(1).down = node(1).drained = true;

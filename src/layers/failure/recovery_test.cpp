@@ -239,7 +239,7 @@ TEST_F(RecoveryEdges, hold_is_noted_when_first_seen_or_forgotten) {
   job.held = false;
   EXPECT_THAT(events(), ElementsAre("job_held 7")) << "a new controller forgot it";
   controller(hours(1));
-  EXPECT_THAT(events(), IsEmpty()) << "a person let it go";
+  EXPECT_THAT(events(), IsEmpty()) << "an operator released it";
 }
 
 // A node that is out but no longer listed: the job on it is not lost because of that.

@@ -37,7 +37,7 @@ constexpr TurnCase kTurns[] = {
     // More adapters are requested all the time than there are slots.
     {8, 3, 1, 20, 0.027447958202726674, 2.1420299593942533, 12.776444775027175}};
 
-TEST(SlotTurns, waits_and_loads_of_turns) {
+TEST(SlotTurns, waits_and_loads_match_separate_solutions) {
   for (const TurnCase& c : kTurns) {
     SCOPED_TRACE(c.count);
     const SlotUse use = slot_use(turning(c.count, c.slots, c.skew, 1), c.running);
@@ -45,12 +45,12 @@ TEST(SlotTurns, waits_and_loads_of_turns) {
     EXPECT_NEAR(use.wait, c.wait, 1e-9 * c.wait);
     EXPECT_NEAR(use.wait_p99, c.wait_p99, 1e-9 * c.wait_p99);
     const SlotUse kept = slot_use(turning(c.count, c.slots, c.skew, c.first / 2), c.running);
-    EXPECT_NEAR(kept.loads, c.first / 2, 1e-12) << "what lies in a slot is not loaded again";
+    EXPECT_NEAR(kept.loads, c.first / 2, 1e-12) << "an adapter in a slot is not loaded again";
     EXPECT_EQ(kept.wait, use.wait);
   }
 }
 
-TEST(SlotTurns, nobody_waits_where_all_have_a_slot_or_nobody_runs) {
+TEST(SlotTurns, no_request_waits_with_a_slot_for_each_or_none_running) {
   for (const SlotUse& use :
        {slot_use(turning(3, 3, 1, 0.5), 2), slot_use(turning(3, 4, 1, 0.5), 2),
         slot_use(turning(3, 2, 1, 0.5), 0), slot_use(turning(0, 0, 1, 0), 2)}) {

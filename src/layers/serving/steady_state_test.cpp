@@ -251,7 +251,7 @@ TEST(Capacity, capacity_is_the_last_that_meets_each_limit) {
 TEST(ReplicasNeeded, replicas_needed_respect_their_load) {
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
   EXPECT_EQ(replicas_needed(PerSecond(40.1), PerSecond(10), 0.8), 6);
-  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10)), 5) << "0.8 without being told";
+  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10)), 5) << "0.8 by default";
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(0)), 0);
   EXPECT_EQ(replicas_needed(PerSecond(-1), PerSecond(10)), 0);
 }

@@ -68,9 +68,10 @@ SaveLoad save_load(double parameters, const StateBytes& per_parameter, const Sav
 
 // Rates that are left unlimited never bind.
 struct WritePath {
-  BytesPerSecond server = kUnlimitedRate;     // of the whole tier, as available to this job
-  BytesPerSecond node = kUnlimitedRate;       // of a node's storage network, or of its local drives
-  BytesPerSecond serialise = kUnlimitedRate;  // of one rank: pickling, checksums, copies
+  BytesPerSecond server = kUnlimitedRate;     // rate of the whole tier, as available to this job
+  // Rate of a node's storage network, or of its local drives.
+  BytesPerSecond node = kUnlimitedRate;
+  BytesPerSecond serialise = kUnlimitedRate;  // rate of one rank: pickling, checksums, copies
   PerSecond creates = kUnlimitedCreates;      // file creations, over all metadata servers
   Seconds commit;                             // barrier, manifest, rename, "latest" pointer
 };

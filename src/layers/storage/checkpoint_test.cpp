@@ -280,7 +280,7 @@ TEST(Checkpoint, nodes_write_the_checkpoint_exactly_once) {
         EXPECT_EQ(load.nodes, (ranks + 7) / 8);
         EXPECT_GE(load.heavy_nodes, 1);
         EXPECT_LE(load.heavy_nodes, load.nodes);
-        EXPECT_LE(load.writers, ranks) << "nobody writes who is not there";
+        EXPECT_LE(load.writers, ranks) << "at most all ranks write";
         EXPECT_LE(load.other_node, load.busiest_node);
         EXPECT_LE(load.busiest_rank, load.busiest_node * (1 + 1e-12));
         const Bytes heavy = load.busiest_node * load.heavy_nodes;

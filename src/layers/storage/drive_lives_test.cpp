@@ -18,7 +18,7 @@ double ratio_of(const DurabilityQuestion& q, int losses) {
 }
 
 // Small cases, in which losses are frequent enough to simulate ten thousand of each.
-TEST(DriveLives, time_to_loss_is_the_chains) {
+TEST(DriveLives, time_to_loss_matches_the_chain) {
   const PerSecond often(1 / days(20).base());
   EXPECT_NEAR(
       ratio_of({.shards = 2, .losses = 1, .drive_failures = often, .rebuild = days(2)}, 10'000), 1,

@@ -37,7 +37,7 @@ struct OwnTerms {
 
 struct HoldingCost {
   UsdPerByteSecond capital;
-  UsdPerByteSecond replacement;  // of drives that fail within their service life
+  UsdPerByteSecond replacement;  // drives that fail within their service life
   UsdPerByteSecond energy;
   UsdPerByteSecond total;
   double watts_per_tb = 0;  // per usable TB, including servers and PUE

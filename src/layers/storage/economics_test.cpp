@@ -183,7 +183,7 @@ TEST(Economics, move_pays_off_once_its_cost_is_recovered) {
                .retrieval = UsdPerByte(10e-12),
                .minimum_stay = {}};
   const auto months = [&] { return break_even_age(t)->base() / 2628000.0; };
-  EXPECT_NEAR(months(), (10 + 2) / 15.0, 1e-9) << "nobody reads it back by default";
+  EXPECT_NEAR(months(), (10 + 2) / 15.0, 1e-9) << "by default it is not read back";
   t.read_back = 0.5;
   EXPECT_NEAR(months(), (10 + 2 + 5) / 15.0, 1e-9);
   t.minimum_stay = Seconds(2 * 2628000.0);

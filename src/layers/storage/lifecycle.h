@@ -159,7 +159,7 @@ struct CopyNeed {
 struct LifecycleAction {
   LifecycleActionKind kind = LifecycleActionKind::alert;
   std::string item;
-  std::string place;  // of the copy to read, make or remove
+  std::string place;  // place of the copy to read, make or remove
   std::string from;   // copy: the source place
   std::string stamp;  // verify, remove: stamp of the copy meant
   Bytes size;

@@ -224,7 +224,7 @@ TEST(LifecycleCorrupt, corrupt_copy_is_removed_only_beside_a_good_one) {
   for (const LifecycleEvent& event : decision.events) apply(memory, event);
   decision = decide(look, memory, policy);
   EXPECT_TRUE(decision.actions.empty());
-  EXPECT_EQ(decision.standing.size(), 1U) << "told once, and true as before";
+  EXPECT_EQ(decision.standing.size(), 1U) << "reported once, and still true";
   // If there is a good copy elsewhere, the bad copy is replaced and set aside under a name.
   put("a", hours(5), "cold", LifecycleEventKind::verified);
   memory.items["a"].copies["cold"].finding = CopyFinding::corrupt;

@@ -57,8 +57,8 @@ TEST(LifecycleDriver, tick_reports_what_it_did_and_why_it_failed) {
   EXPECT_EQ(tick->at, kThen);
   EXPECT_EQ(tick->items, 2u);
   EXPECT_THAT(tick->away, ElementsAre("far"));
-  EXPECT_THAT(places.acted, ElementsAre("copy/cold/a")) << "an alert is told, not carried out";
-  ASSERT_EQ(tick->done.size(), 1u) << "and was told in the first tick";
+  EXPECT_THAT(places.acted, ElementsAre("copy/cold/a")) << "an alert is reported, not carried out";
+  ASSERT_EQ(tick->done.size(), 1u) << "and was reported in the first tick";
   EXPECT_FALSE(tick->done[0].good);
   EXPECT_EQ(driver.memory().attempts.at("copy/cold/a").count, 1);
   EXPECT_EQ(journal.back().kind, LifecycleEventKind::tried);

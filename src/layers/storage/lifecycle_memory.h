@@ -87,7 +87,7 @@ struct CopyFact {
 };
 
 struct ItemMemory {
-  std::string digest;                      // of the first good copy that was read
+  std::string digest;                      // digest of the first good copy that was read
   std::map<std::string, CopyFact> copies;  // by place
   std::optional<Seconds> gone;             // since when no copy was seen
 
@@ -108,7 +108,7 @@ struct AsideFact {
   std::string item;
   std::string place;
   std::string stamp;
-  std::string digest;    // of the item when it was set aside
+  std::string digest;    // digest of the item when it was set aside
   Seconds made;          // when the item was made
   bool is_seen = false;  // it was seen set aside, so its time counts
   Seconds waited;        // time counted in earlier boots

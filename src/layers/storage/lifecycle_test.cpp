@@ -169,7 +169,7 @@ TEST(lifecycle, failed_removal_is_retried_and_delays_no_other) {
   // Three failures: 5, 10, then 20 s.
   for (const double ago : {60.0, 40.0, 19.0}) scene.failed("remove/hot/b", seconds(ago));
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("alert  b", "remove hot a"))
-      << "after three a person is told";
+      << "after three an alert is raised";
   scene.memory.alerted.insert("failing/remove/hot/b");
   scene.look.now += seconds(1.5);
   EXPECT_THAT(scene.asked(two_places()), ElementsAre("remove hot b", "remove hot a"));

@@ -101,7 +101,7 @@ LivesQuestion nvme_and_hot() {
           .saves = 4};
 }
 
-std::string told(const LifeMove& m) {
+std::string shown(const LifeMove& m) {
   return fmt::format("{} {} {} {}{}", m.at.base(), to_text(m.kind), m.save, m.place,
                      m.from.empty() ? "" : " from " + m.from);
 }
@@ -109,7 +109,7 @@ std::string told(const LifeMove& m) {
 TEST(SaveLives, four_saves_move_as_scheduled) {
   const SaveLives lives = follow_saves(nvme_and_hot());
   std::vector<std::string> moves;
-  for (const LifeMove& m : lives.moves) moves.push_back(told(m));
+  for (const LifeMove& m : lives.moves) moves.push_back(shown(m));
   const std::string saved = " nvme";
   const std::string copied = " hot from nvme";
   const std::string passed = " hot";

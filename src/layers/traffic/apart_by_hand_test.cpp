@@ -79,7 +79,7 @@ TEST(ApartByHand, every_replica_has_its_own_port) {
   EXPECT_DOUBLE_EQ(mean(1, 3), 6);
   EXPECT_DOUBLE_EQ(mean(2, 3), 4);
   EXPECT_DOUBLE_EQ(mean(1, 6), 3);
-  EXPECT_EQ(mean(1, 0), 0) << "a port that nobody states holds nothing up";
+  EXPECT_EQ(mean(1, 0), 0) << "a port without a stated rate delays nothing";
 }
 
 TEST(ApartByHand, one_client_behind_the_port) {

@@ -20,7 +20,7 @@ namespace {
 // The 99th percentile of a standard normal.
 constexpr double kTail = 2.3263478740408408;
 
-TEST(DrawnLengths, follow_their_laws_number_by_number) {
+TEST(DrawnLengths, lengths_follow_their_distribution_draw_by_draw) {
   RandomStream drawn(7, "lengths"), own(7, "lengths");
   const LengthLaw spread{.length = 100, .p99 = 400, .added = 7};
   const LengthLaw even{.length = 50, .least_share = 0.8, .added = 3};
@@ -41,7 +41,7 @@ TEST(DrawnLengths, follow_their_laws_number_by_number) {
   EXPECT_NEAR(mean_length(spread), 7 + 100 * std::exp(sigma * sigma / 2), 1e-9);
 }
 
-TEST(DrawnLengths, prompts_and_answers_have_streams_of_their_own) {
+TEST(DrawnLengths, prompts_and_answers_have_separate_streams) {
   const LengthLaw law{.length = 1000, .least_share = 0.5};
   const auto drawn = draw_requests(50, law, law, 9);
   RandomStream prompts(9, "serving/prompt"), outputs(9, "serving/output");
@@ -70,7 +70,7 @@ double gamma_drawn(double a, RandomStream& s) {
   }
 }
 
-TEST(DrawnGaps, are_constant_exponential_or_gamma) {
+TEST(DrawnGaps, gaps_are_constant_exponential_or_gamma) {
   for (const double cv : {0.0, 0.5, 1.0, 2.0}) {
     const auto load = open_load({.rate = 4, .cv = cv, .requests = 300, .seed = 3});
     RandomStream gaps(3, "serving/gap");

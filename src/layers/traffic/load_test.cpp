@@ -211,7 +211,7 @@ TEST(Window, every_objective_counts) {
   EXPECT_EQ(good({.tpot = 0.49}), 0);
   EXPECT_EQ(good({.whole = 3.5}), 0.5);
   EXPECT_EQ(good({.whole = 3.49}), 0);
-  EXPECT_EQ(window_of({}, 2, kSpan, {}).parts[0].good, 1) << "nobody was late";
+  EXPECT_EQ(window_of({}, 2, kSpan, {}).parts[0].good, 1) << "no request was late";
 }
 
 LoadWindow level_window(double rate, double value, double requests) {

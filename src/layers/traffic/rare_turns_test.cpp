@@ -78,7 +78,7 @@ TEST(RareTurns, replica_runs_until_a_request_ends_or_time_is_up) {
 }
 
 // The first region is down permanently and asks for half a request per second: the second has room.
-TEST(RareTurns, half_a_request_a_second_moves_too) {
+TEST(RareTurns, small_rates_are_moved_too) {
   Region down, up;
   down.ways = {{.to = 1, .round_trip = 0.01}};
   down.after = 10;
@@ -86,7 +86,7 @@ TEST(RareTurns, half_a_request_a_second_moves_too) {
   const RegionNow now[] = {{.load = 0.5, .capacity = 0}, {.load = 2, .capacity = 10}};
   const RegionRouting first = policy.look(100, now);
   EXPECT_TRUE(first.moves.empty());
-  EXPECT_EQ(first.refused[0], 0.5) << "nobody knows yet";
+  EXPECT_EQ(first.refused[0], 0.5) << "the loss is not noticed yet";
   const RegionRouting later = policy.look(110, now);
   ASSERT_EQ(later.moves.size(), 1u);
   EXPECT_EQ(later.moves[0].from, 0u);

@@ -214,7 +214,7 @@ TEST(Admission, admission_refuses_at_the_limit) {
   EXPECT_EQ(run.served, 3);
   EXPECT_EQ(run.refused, 2);
   EXPECT_EQ(run_fleet({.replicas = 1}, load).refused, 1) << "longer than any cache";
-  EXPECT_EQ(run_fleet({.replicas = 0}, load).refused, 5) << "nobody is there";
+  EXPECT_EQ(run_fleet({.replicas = 0}, load).refused, 5) << "there is no replica";
 }
 
 // The only replica fails in its sixth step; back after 20.8 s, it starts the request again.

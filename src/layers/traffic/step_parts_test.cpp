@@ -79,14 +79,14 @@ void expect_parts(const serving::Replica& replica, const WholeStep& w) {
   serving::Iteration whole = w.iteration;
   whole.adapters = w.adapters;
   const serving::StepTime wanted = serving::step_time(replica, whole, costs);
-  const serving::StepTime told = clock.split(sums_of(w));
-  EXPECT_NEAR(told.kernels.base(), wanted.kernels.base(), 1e-9 * wanted.kernels.base());
-  EXPECT_NEAR(told.messages.base(), wanted.messages.base(), 1e-9 * wanted.messages.base());
-  EXPECT_NEAR(told.host.base(), wanted.host.base(), 1e-9 * wanted.host.base());
-  EXPECT_NEAR(told.total.base(), wanted.total.base(), 1e-9 * wanted.total.base());
-  EXPECT_EQ(told.power, wanted.power);
+  const serving::StepTime parts = clock.split(sums_of(w));
+  EXPECT_NEAR(parts.kernels.base(), wanted.kernels.base(), 1e-9 * wanted.kernels.base());
+  EXPECT_NEAR(parts.messages.base(), wanted.messages.base(), 1e-9 * wanted.messages.base());
+  EXPECT_NEAR(parts.host.base(), wanted.host.base(), 1e-9 * wanted.host.base());
+  EXPECT_NEAR(parts.total.base(), wanted.total.base(), 1e-9 * wanted.total.base());
+  EXPECT_EQ(parts.power, wanted.power);
   // The second call takes it from the tables.
-  EXPECT_EQ(clock.time(sums_of(w)), told.total);
+  EXPECT_EQ(clock.time(sums_of(w)), parts.total);
 }
 
 TEST(StepParts, tables_and_whole_step_agree) {
@@ -118,7 +118,7 @@ TEST(StepParts, large_sizes_are_rounded_up) {
   };
   const serving::Replica r = serving::toy_replica();
   serving::StepClock clock(r, costs);
-  const auto told = [&](int tokens) {
+  const auto clocked = [&](int tokens) {
     return clock.time({.prompts = 1, .prompt_tokens = tokens, .prompt_pairs = 1, .sampled = 1})
         .base();
   };
@@ -129,7 +129,7 @@ TEST(StepParts, large_sizes_are_rounded_up) {
                                            {33024, 33024}, {33025, 33280}, {33280, 33280},
                                            {40000, 40192}};
   for (const auto& [tokens, counted] : kSizes) {
-    EXPECT_NEAR(told(tokens), wanted(counted), 1e-12 * wanted(counted)) << tokens;
+    EXPECT_NEAR(clocked(tokens), wanted(counted), 1e-12 * wanted(counted)) << tokens;
   }
 }
 

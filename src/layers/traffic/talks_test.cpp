@@ -313,7 +313,7 @@ TEST(Talks, turns_match_hand_calculation) {
          .answered = t.at + 0.5,
          .think = talks.patience()};
     talks.answered({.id = id++, .prompt = t.spec.prompt, .output = 10, .last = t.at + 0.5});
-    EXPECT_EQ(talks.patience(), kForever) << "nobody waits for an answer";
+    EXPECT_EQ(talks.patience(), kForever) << "no request waits for an answer";
   }
   EXPECT_NEAR(asked, 12000, 400);
   EXPECT_NEAR(thought / thoughts, 8, 0.3);

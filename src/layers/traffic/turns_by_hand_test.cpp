@@ -111,7 +111,7 @@ TEST(TurnsByHand, prefix_is_found_while_the_last_requests_fit) {
   }
 }
 
-TEST(TurnsByHand, whole_talks_go_on_after_the_end) {
+TEST(TurnsByHand, whole_conversations_continue_after_the_end) {
   for (const bool whole : {false, true}) {
     Talks talks({.rate = 2,
                  .turns = 2,

@@ -35,7 +35,7 @@ Plain plain(Values... values) {
   return {static_cast<double>(values)...};
 }
 
-TEST(Unsaid, of_adapters) {
+TEST(Unsaid, defaults_of_adapters) {
   const serving::AdapterSet adapter_set{};
   EXPECT_EQ(plain(adapter_set.count, adapter_set.slots, adapter_set.rank, adapter_set.skew),
             (Plain{0, 1, 16, 1}));
@@ -52,28 +52,28 @@ TEST(Unsaid, of_adapters) {
             (Plain{0, 1, 0, 0}));
 }
 
-TEST(Unsaid, of_apart_fleet) {
+TEST(Unsaid, defaults_of_apart_fleet) {
   const ApartOptions apart_options{};
   EXPECT_EQ(plain(apart_options.bytes_per_token, apart_options.port_rate), (Plain{0, 0}));
   const ApartRun apart_run{};
   EXPECT_EQ(plain(apart_run.transfer_mean, apart_run.prefill_seconds), (Plain{0, 0}));
 }
 
-TEST(Unsaid, of_autoscaler) {
+TEST(Unsaid, defaults_of_autoscaler) {
   const Autoscaler autoscaler{};
   EXPECT_EQ(plain(autoscaler.target, autoscaler.period, autoscaler.lag, autoscaler.hold,
                   autoscaler.least, autoscaler.most),
             (Plain{0, 15, 15, 0, 1, 1}));
 }
 
-TEST(Unsaid, of_disaggregated) {
+TEST(Unsaid, defaults_of_disaggregated) {
   const serving::DisaggregatedPool disaggregated_pool{};
   EXPECT_EQ(plain(disaggregated_pool.replicas), (Plain{1}));
   const serving::DisaggregatedPoint disaggregated_point{};
   EXPECT_EQ(plain(disaggregated_point.decoding, disaggregated_point.prefill_load), (Plain{0, 0}));
 }
 
-TEST(Unsaid, of_engine) {
+TEST(Unsaid, defaults_of_engine) {
   const engines::Engine engine{};
   EXPECT_EQ(plain(engine.memory_share, engine.block_tokens, engine.kernels_hidden,
                   engine.keeps_all_output),
@@ -90,7 +90,7 @@ TEST(Unsaid, of_engine) {
       (Plain{8192, 1024, 1}));
 }
 
-TEST(Unsaid, of_failover) {
+TEST(Unsaid, defaults_of_failover) {
   const RegionWay region_way{};
   EXPECT_EQ(plain(region_way.to, region_way.round_trip), (Plain{0, 0}));
   const Region region{};
@@ -106,7 +106,7 @@ TEST(Unsaid, of_failover) {
             (Plain{0, 0, 0, 0, 0, 1}));
 }
 
-TEST(Unsaid, of_fleet) {
+TEST(Unsaid, defaults_of_fleet) {
   const ColdStart cold_start{};
   EXPECT_EQ(plain(cold_start.image, cold_start.process, cold_start.weights, cold_start.graphs),
             (Plain{0, 5, 12, 3.8}));
@@ -122,7 +122,7 @@ TEST(Unsaid, of_fleet) {
             (Plain{0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(Unsaid, of_iteration) {
+TEST(Unsaid, defaults_of_iteration) {
   const serving::ServingSplit serving_split{};
   EXPECT_EQ(plain(serving_split.tp, serving_split.pp, serving_split.attention_dp,
                   serving_split.moe_tp, serving_split.ep),
@@ -140,19 +140,19 @@ TEST(Unsaid, of_iteration) {
   EXPECT_EQ(plain(work_group.repeats), (Plain{0}));
 }
 
-TEST(Unsaid, of_kv_tier) {
+TEST(Unsaid, defaults_of_kv_tier) {
   const engines::KvTierLaw kv_tier_law{};
   EXPECT_EQ(plain(kv_tier_law.blocks, kv_tier_law.first_byte, kv_tier_law.fetch_per_token,
                   kv_tier_law.compute_per_token),
             (Plain{0, 0, 0, 0}));
 }
 
-TEST(Unsaid, of_live_replica) {
+TEST(Unsaid, defaults_of_live_replica) {
   const LiveRun live_run{};
   EXPECT_EQ(plain(live_run.failed), (Plain{0}));
 }
 
-TEST(Unsaid, of_load) {
+TEST(Unsaid, defaults_of_load) {
   const LengthLaw length_law{};
   EXPECT_EQ(plain(length_law.length, length_law.least_share, length_law.p99, length_law.added),
             (Plain{1024, 1, 0, 0}));
@@ -171,7 +171,7 @@ TEST(Unsaid, of_load) {
             (Plain{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(Unsaid, of_load_window) {
+TEST(Unsaid, defaults_of_load_window) {
   const WindowPart window_part{};
   EXPECT_EQ(plain(window_part.requests, window_part.good, window_part.tasks), (Plain{0, 0, 0}));
   const LoadWindow load_window{};
@@ -190,7 +190,7 @@ TEST(Unsaid, of_load_window) {
   EXPECT_EQ(plain(sampled.value, sampled.error), (Plain{0, 0}));
 }
 
-TEST(Unsaid, of_memory) {
+TEST(Unsaid, defaults_of_memory) {
   const serving::ServingMemory serving_memory{};
   EXPECT_EQ(plain(serving_memory.blocks, serving_memory.kv_tokens, serving_memory.fits),
             (Plain{0, 0, 0}));
@@ -199,7 +199,7 @@ TEST(Unsaid, of_memory) {
   EXPECT_EQ(serving_memory_options.adapters, Bytes(0));
 }
 
-TEST(Unsaid, of_replica_sim) {
+TEST(Unsaid, defaults_of_replica_sim) {
   const RequestRecord request_record{};
   EXPECT_EQ(plain(request_record.id, request_record.prompt, request_record.output,
                   request_record.cached, request_record.fetched, request_record.preemptions,
@@ -220,19 +220,19 @@ TEST(Unsaid, of_replica_sim) {
   EXPECT_EQ(plain(options.merge, options.receive_every), (Plain{1, 1}));
 }
 
-TEST(Unsaid, of_replica_trace) {
+TEST(Unsaid, defaults_of_replica_trace) {
   const IterationNote iteration_note{};
   EXPECT_EQ(plain(iteration_note.start, iteration_note.seconds, iteration_note.prompt_tokens,
                   iteration_note.output_tokens, iteration_note.waiting, iteration_note.held),
             (Plain{0, 0, 0, 0, 0, 0}));
 }
 
-TEST(Unsaid, of_retrieval) {
+TEST(Unsaid, defaults_of_retrieval) {
   const RetrievalLaw retrieval_law{};
   EXPECT_EQ(plain(retrieval_law.reads, retrieval_law.hops), (Plain{1, 1}));
 }
 
-TEST(Unsaid, of_scheduler) {
+TEST(Unsaid, defaults_of_scheduler) {
   const engines::EnginePolicy engine_policy{};
   EXPECT_EQ(
       plain(engine_policy.blocks, engine_policy.block_tokens, engine_policy.max_sequences,
@@ -256,7 +256,7 @@ TEST(Unsaid, of_scheduler) {
       (Plain{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-TEST(Unsaid, of_sequence) {
+TEST(Unsaid, defaults_of_sequence) {
   const engines::RequestSpec request_spec{};
   EXPECT_EQ(
       plain(request_spec.prompt, request_spec.output, request_spec.priority,
@@ -270,7 +270,7 @@ TEST(Unsaid, of_sequence) {
   EXPECT_EQ(sequence.state, engines::SequenceState::waiting);
 }
 
-TEST(Unsaid, of_sessions) {
+TEST(Unsaid, defaults_of_sessions) {
   const SessionLoad session_load{};
   EXPECT_EQ(plain(session_load.users, session_load.turns, session_load.think, session_load.requests,
                   session_load.seed),
@@ -280,7 +280,7 @@ TEST(Unsaid, of_sessions) {
             (Plain{0, 0, 0}));
 }
 
-TEST(Unsaid, of_steady_state) {
+TEST(Unsaid, defaults_of_steady_state) {
   const serving::RequestShape request_shape{};
   EXPECT_EQ(
       plain(request_shape.input, request_shape.output, request_shape.input_p99,
@@ -296,7 +296,7 @@ TEST(Unsaid, of_steady_state) {
   EXPECT_EQ(plain(static_batch.batch, static_batch.output_tokens_per_s), (Plain{0, 0}));
 }
 
-TEST(Unsaid, of_talks) {
+TEST(Unsaid, defaults_of_talks) {
   const TalkLoad talk_load{};
   EXPECT_EQ(plain(talk_load.rate, talk_load.turns, talk_load.think, talk_load.whole,
                   talk_load.system_share, talk_load.most_prompt, talk_load.most_output,

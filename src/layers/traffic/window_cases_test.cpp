@@ -48,7 +48,7 @@ TEST(WindowCases, window_matches_hand_calculation) {
   EXPECT_DOUBLE_EQ(w.parts[0].good, 0.5) << "the other's first token is late";
   EXPECT_DOUBLE_EQ(w.parts[3].ttft[0], 3.5);
   EXPECT_DOUBLE_EQ(w.parts[3].good, 1);
-  EXPECT_EQ(w.parts[1].good, 1) << "nobody is late";
+  EXPECT_EQ(w.parts[1].good, 1) << "no request is late";
   EXPECT_EQ(w.parts[0].tasks, 0);
   EXPECT_DOUBLE_EQ(w.stay, (12 + 5 + 3) / 3.0);
   EXPECT_DOUBLE_EQ(w.busy, 1 - std::exp(-20.0 / 3 * 0.25));
@@ -197,11 +197,11 @@ TEST(WindowCases, reduction_takes_one_shot_or_two) {
               1e-15);
 }
 
-TEST(WindowCases, guests_have_names_of_their_own) {
+TEST(WindowCases, guests_have_their_own_names) {
   const Timed own{.spec = {.content = 5, .session = 6}, .at = 2};
   const Timed guest{.spec = {.content = 5, .session = 6}, .at = 1};
-  const Timed nobody{.spec = {}, .at = 2};
-  const MixedLoad load = with_guests({own}, {guest, nobody});
+  const Timed unnamed{.spec = {}, .at = 2};
+  const MixedLoad load = with_guests({own}, {guest, unnamed});
   EXPECT_EQ(load.is_guest, (std::vector<bool>{true, false, true})) << "of two at once the own";
   constexpr std::uint64_t kMark = 281'474'976'710'656;  // 2^48
   EXPECT_EQ(load.all[0].spec.content, kMark + 5);
@@ -215,7 +215,7 @@ TEST(WindowCases, guests_have_names_of_their_own) {
   EXPECT_EQ(records_of(run, load, false).records[0].id, 1);
 }
 
-TEST(WindowCases, what_nobody_said) {
+TEST(WindowCases, defaults_of_windows) {
   EXPECT_EQ(Autoscaler{}.period, 15);
   EXPECT_EQ(Autoscaler{}.lag, 15);
   EXPECT_EQ(RegionNow{}.capacity, 0);
@@ -244,7 +244,7 @@ TEST(WindowCases, what_nobody_said) {
   EXPECT_EQ(serving::replicas_needed(PerSecond(9), PerSecond(3), 0.8), 4);
 }
 
-TEST(WindowCases, a_region_that_nobody_helps) {
+TEST(WindowCases, region_without_help_loses_its_share) {
   EXPECT_NEAR(region_availability({.dark = 0.1}), 0.9, 1e-12);
   EXPECT_NEAR(region_availability({.few = 0.1}), 0.9, 1e-12);
   EXPECT_NEAR(region_availability({.dark = 0.1, .carried = 0.5}), 0.95, 1e-12);

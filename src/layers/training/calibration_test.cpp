@@ -127,7 +127,7 @@ TEST(Calibration, nearest_release_is_decided_by_version) {
   const std::vector<ReleaseFactor> years = {{"f", "25.06", 2}, {"f", "26.05", 3}};
   EXPECT_EQ(nearest_factor(years, "f", "25.12"), 3);
   EXPECT_EQ(nearest_factor(years, "f", "25.11"), 2);
-  EXPECT_EQ(nearest_factor(years, "f", ""), 3) << "no release told is the newest";
+  EXPECT_EQ(nearest_factor(years, "f", ""), 3) << "no release given counts as the newest";
   EXPECT_EQ(nearest_factor(years, "f", "26.x"), 3);
   const std::vector<ReleaseFactor> months = {{"f", "25.10", 2}, {"f", "25.11", 3}};
   EXPECT_EQ(nearest_factor(months, "f", "25.10.60"), 3) << "hundredths of a month";

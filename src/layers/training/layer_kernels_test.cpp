@@ -346,7 +346,7 @@ TEST(LayerKernels, expert_groups_limit_the_traffic) {
   EXPECT_NEAR(share(0, 0), open, 1e-12);
   EXPECT_NEAR(share(8, 0), open, 1e-12);
   EXPECT_NEAR(share(0, 4), open, 1e-12);
-  EXPECT_NEAR(share(8, 2), 0.5, 1e-12) << "4 x 2 / 8: one domain, 3/4 of it another";
+  EXPECT_NEAR(share(8, 2), 0.5, 1e-12) << "4 x 2 / 8: one domain, with probability 3/4 another";
   EXPECT_NEAR(share(8, 1), 0.5, 1e-12) << "never less than one";
   EXPECT_NEAR(share(8, 3), 0.75, 1e-12);
   EXPECT_NEAR(share(8, 8), open, 1e-12);

@@ -114,7 +114,7 @@ TEST(Stages, uneven_stages_are_balanced_with_the_head) {
   // 12 on 4 x 2 divides neither way: (12 + 2.5) / 4 is at most 4 per stage, the last has 1 and the
   // head.
   EXPECT_EQ(split_layers(12, 4, 2, 2.5), (V{3, 4, 1}));
-  EXPECT_EQ(split_layers(3, 2, 1, 10), (V{3, 0, 0})) << "a head heavier than a stage stands alone";
+  EXPECT_EQ(split_layers(3, 2, 1, 10), (V{3, 0, 0})) << "a heavy head has a stage to itself";
   EXPECT_EQ(split_layers(12, 4, 3, 9), (V{3, 3, 3})) << "even stages, the head on top";
   EXPECT_EQ(split_layers(13, 1, 1, 9), (V{13, 0, 13}));
   // (11 + 1) / 3 is 4: the last has 3; of 8 the middle has 4, the first the rest.
