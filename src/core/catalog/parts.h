@@ -93,7 +93,7 @@ struct Switch {
   std::string breakout;
   BytesPerSecond total_one_way;
   std::optional<Seconds> latency;
-  std::optional<Watts> typical_power;  // without optics
+  std::optional<Watts> typical_power;  // power without optics
   std::optional<Watts> max_power;
   std::optional<int> rack_units;
   std::string cooling;

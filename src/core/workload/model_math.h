@@ -27,7 +27,7 @@ struct ParameterCount {
   double router = 0;          // per MoE layer
   double norms = 0;           // per layer
   double mtp = 0;             // all multi-token-prediction modules, experts included
-  double total = 0;           // with MTP modules
+  double total = 0;           // all parameters, including MTP modules
   // Parameters that one token uses: top_k of the experts, no MTP modules.
   double active = 0;
   double routed_experts = 0;  // all routed experts of all layers, without MTP modules

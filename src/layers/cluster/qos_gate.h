@@ -49,7 +49,7 @@ class QosGate final : public StartGate {
   };
   struct Kind {
     QosLimits limits;
-    int nodes = 0;  // in use
+    int nodes = 0;  // nodes in use
   };
 
   int nodes_of(int gpus) const { return (gpus + slots_ - 1) / slots_; }
@@ -58,7 +58,7 @@ class QosGate final : public StartGate {
 
   StartGate& behind_;
   int slots_;
-  std::vector<Kind> all_;  // by QOS number - 1
+  std::vector<Kind> all_;  // indexed by QOS number - 1
   std::vector<Seat> seats_;
   std::map<std::pair<int, std::uint64_t>, std::uint32_t> seat_of_user_;
 };

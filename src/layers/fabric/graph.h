@@ -53,7 +53,7 @@ struct TreeLayout {
     std::int64_t uplinks() const { return std::int64_t{spines} * spine_uplinks; }
   };
   std::vector<Group> groups;
-  std::vector<int> leaf_of;      // by endpoint / planes
+  std::vector<int> leaf_of;      // indexed by endpoint / planes
   std::vector<int> position_of;  // rank among all endpoints, leaf by leaf: D-mod-K's destination
   std::vector<int> group_of_leaf;
   int uplinks = 0;  // per leaf

@@ -68,8 +68,8 @@ struct Topology {
   std::int64_t leaves = 0;
   std::int64_t spines = 0;
   std::int64_t cores = 0;
-  std::int64_t node_links = 0;        // without the fabric manager's
-  std::int64_t spare_leaf_ports = 0;  // for fat trees only
+  std::int64_t node_links = 0;        // links to nodes, without the fabric manager's
+  std::int64_t spare_leaf_ports = 0;  // in fat trees; 0 otherwise
   std::int64_t manager_links = 0;     // manager_ports, or as many as the spare ports allow
   std::int64_t leaf_spine_links = 0;  // dragonfly: local links
   std::int64_t spine_core_links = 0;  // dragonfly: global links

@@ -16,7 +16,7 @@ struct PowerRoom {
   Watts feed;
   double pue = 1;
   Watts always;   // IT power that is always drawn
-  Watts running;  // by jobs, at their peak, above idle
+  Watts running;  // drawn by jobs at their peak, above idle
 
   Watts left() const;
 };

@@ -31,7 +31,7 @@ struct LemonPrior {
   // A: how many failures the prior rate counts as; an assumption.
   double rate_failures = 2;
   Seconds memory = days(30);  // tau; an assumption
-  double odds_bound = 10;     // with higher odds a node counts as a lemon
+  double odds_bound = 10;     // above these odds a node counts as a lemon
 };
 
 double faded(const FadingCount& count, Seconds now, Seconds memory);
@@ -41,7 +41,7 @@ struct LemonEvidence {
   double node_weight = 0;   // the node's failures, decayed to now
   double other_weight = 0;  // all other nodes' failures
   double other_nodes = 0;
-  Seconds watched;  // since observation began
+  Seconds watched;  // time since observation began
 };
 
 double lemon_odds(const LemonEvidence& evidence, const LemonPrior& prior);

@@ -33,7 +33,7 @@ struct JobView {
   JobPhase phase = JobPhase::pending;
   int restarts = 0;
   bool requeueable = true;
-  bool held = false;            // by an operator or by hold_job
+  bool held = false;            // held by an operator or by hold_job
   bool launch_failed = false;   // held by the scheduler for that reason
   bool waits_for_time = false;  // the scheduler gives a begin time as the reason for waiting
   Seconds eligible;             // earliest start

@@ -36,7 +36,7 @@ struct DurabilityQuestion {
 };
 
 struct Durability {
-  Seconds mean_time_to_loss;  // for one group
+  Seconds mean_time_to_loss;  // of one group of shards
   double loss_a_year = 0;     // probability for an object, through its group
   double nines = 0;
 };

@@ -52,7 +52,7 @@ enum class Cheaper { first, second, tie };
 struct DeviceComparison {
   HoldingCost first;
   HoldingCost second;
-  Cheaper per_byte = Cheaper::tie;  // by whole cost
+  Cheaper per_byte = Cheaper::tie;  // the cheaper one by whole cost
   Cheaper per_watt = Cheaper::tie;
   // The tariff at which the whole costs are equal; nullopt if no tariff above zero does that.
   std::optional<UsdPerJoule> tie_tariff;

@@ -11,7 +11,7 @@ namespace orrery::training {
 
 struct StageLayers {
   double first = 0;
-  double middle = 0;  // in the fullest middle stage
+  double middle = 0;  // layers of the fullest middle stage
   double last = 0;
 };
 
