@@ -18,7 +18,7 @@
 namespace orrery::workload {
 
 struct ParameterCount {
-  double embedding = 0;       // V h
+  double embedding = 0;       // V h: vocabulary x hidden width
   double output_head = 0;     // V h, or 0 if tied to the embedding
   double attention = 0;       // per layer
   double dense_mlp = 0;       // per dense layer

@@ -67,7 +67,6 @@ TEST(CleanHours, hourly_arriving_work) {
 
 // Whatever the hours: no work waits longer than allowed, work that waits starts in a clean hour,
 // and more patience never emits more.
-// patience never emits more.
 TEST(CleanHours, shifting_never_increases_carbon) {
   RandomStream random(1, "clean hours");
   for (int round = 0; round < 300; ++round) {

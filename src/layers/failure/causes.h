@@ -8,7 +8,6 @@
 // only the processes die, whether its drives can still be read, and how the fault is noticed: by a
 // health check, by a collective's timeout, or only when the loss curve changes. Wrong for fleets of
 // other makes; a failure rate of your own scales all causes equally.
-// makes; a rate of one's own moves all causes alike.
 #pragma once
 
 #include <string>

@@ -15,7 +15,6 @@
 // missing actions again. Limits: the share of the fleet beyond which no node is drained, and jobs
 // that break nodes. Weakness: a silent node may still run its job. Only a fence (a program that
 // powers the node off) makes sure; without one a silent node is left to Slurm's own timeout.
-// powers the node off) makes it certain; without one a silent node is left to Slurm's own timeout.
 #pragma once
 
 #include <string>
