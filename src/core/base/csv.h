@@ -16,7 +16,7 @@ namespace orrery {
 // One row of the text. The views are valid only during the call that receives them.
 struct CsvView {
   const std::vector<std::string>& columns;
-  int line = 0;                              // of the file, from 1
+  int line = 0;                              // line in the file, from 1
   std::span<const std::string_view> fields;  // one per column, as written
 };
 
@@ -26,7 +26,7 @@ Diagnostics scan_csv(std::string_view text, const std::string& file,
                      const std::function<void(const CsvView&)>& each);
 
 struct CsvRow {
-  int line = 0;  // of the file, from 1
+  int line = 0;  // line in the file, from 1
   std::vector<std::string> fields;
 };
 

@@ -24,7 +24,7 @@ double sum_down(std::int64_t k, double mean) {
   for (; k >= 0; --k) {
     sum += term;
     term *= static_cast<double>(k) / mean;
-    if (term <= sum * kNegligible) break;  // also if the first term already underflows
+    if (term <= sum * kNegligible) break;  // also true if the first term already underflows
   }
   return sum;
 }

@@ -32,7 +32,7 @@ struct Bill {
 // A share of a job's time and what one node draws during it.
 struct PowerPhase {
   std::string name;  // "matrix work", "exposed communication", "checkpoint", "idle"
-  double share = 0;  // of the time; the shares of a job sum to 1
+  double share = 0;  // share of the time; a job's shares sum to 1
   Watts node_power;
 };
 

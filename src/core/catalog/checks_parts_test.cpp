@@ -78,7 +78,7 @@ TEST(ChecksParts, part_without_bf16_is_judged_by_fp16) {
   c.accelerators[0].memory_bandwidth = gbytes_per_s(1495);
   EXPECT_THAT(codes_by(check_accelerators, c),
               ElementsAre("catalog.ratio-unknown", "catalog.tflops-per-watt"))
-      << "fp16 is 1 x what it stands for, and Acme has no rule";
+      << "fp16 counts as bf16 at a ratio of 1, and Acme has no rule";
 }
 
 // Per watt: at most 12 in 8 bits, 24 in 4.
@@ -222,7 +222,7 @@ TEST(ChecksParts, memory_in_gib_is_detected) {
   EXPECT_THAT(named("X 80GB", 80.41), ElementsAre("catalog.gib-as-gb"));
   EXPECT_THAT(named("X 80GB", 79.61), IsEmpty());
   EXPECT_THAT(named("X 80GB", 79.59), ElementsAre("catalog.gib-as-gb"));
-  EXPECT_THAT(named("GB200", 186), IsEmpty()) << "no figure stands before it";
+  EXPECT_THAT(named("GB200", 186), IsEmpty()) << "there is no figure before the unit";
   EXPECT_THAT(named("XGB", 186), IsEmpty());
   EXPECT_THAT(named("180GB", 180), IsEmpty());
 }

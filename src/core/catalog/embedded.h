@@ -8,7 +8,7 @@
 namespace orrery::catalog {
 
 struct EmbeddedFile {
-  std::string_view path;  // below data/, with '/': "catalog/accelerators.csv"
+  std::string_view path;  // path below data/, with '/': "catalog/accelerators.csv"
   std::string_view text;
 };
 

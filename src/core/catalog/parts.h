@@ -73,7 +73,7 @@ struct Node {
   std::optional<Watts> typical_train_power;
   std::optional<Watts> idle_power;
   std::string psu;
-  std::optional<Watts> psu_capacity;  // of all supplies together, including redundant ones
+  std::optional<Watts> psu_capacity;  // sum over all supplies, including redundant ones
   std::string psu_redundancy;
   std::string cooling;
   std::optional<PriceRange> price;
@@ -93,7 +93,7 @@ struct Switch {
   std::string breakout;
   BytesPerSecond total_one_way;
   std::optional<Seconds> latency;
-  std::optional<Watts> typical_power;  // without optics
+  std::optional<Watts> typical_power;  // power without optics
   std::optional<Watts> max_power;
   std::optional<int> rack_units;
   std::string cooling;

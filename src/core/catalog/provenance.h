@@ -32,7 +32,7 @@ struct Provenance {
   std::string date;  // "2026-11" if the row gives none
   FactBasis basis = FactBasis::recall;
   Confidence confidence = Confidence::low;
-  int line = 0;  // of the row in its file, for messages
+  int line = 0;  // the row's line in its file, for messages
 };
 
 // 80 % half-widths of a fact by its confidence: high for a datasheet or a paper with measurements,

@@ -22,7 +22,7 @@ struct WidthShare {
 };
 
 struct QuantilePoint {
-  double share = 0;  // of jobs that run at most this long
+  double share = 0;  // share of jobs that run at most this long
   Seconds run;
 };
 

@@ -48,7 +48,7 @@ class TraceReader {
     if (!(std::abs(submit) <= kSubmitMost) || !is_span(job.run) || !is_span(job.limit) ||
         !is_span(job.wait.value_or(Seconds())) || job.gpus == -2 || job.nodes == -2) {
       return fault(line, "a time or a count of this job is too large",
-                   "times of up to 100 years, in seconds; counts of up to 1e9");
+                   "give times of up to 100 years, in seconds, and counts of up to 1e9");
     }
     if (job.gpus <= 0 || !(job.run > Seconds())) {
       ++trace_.left_out;
@@ -127,11 +127,11 @@ Result<JobTrace> read_swf(std::string_view text, const std::string& file) {
     const std::vector<std::string_view> words = split_at_blanks(row);
     std::array<double, 18> v{};
     if (words.size() < v.size()) {
-      return reader.fault(line, fmt::format("{} columns where SWF has 18", words.size()), "");
+      return reader.fault(line, fmt::format("{} columns, but SWF has 18", words.size()), "");
     }
     for (std::size_t i = 0; i < v.size(); ++i) {
       const auto value = number(words[i]);
-      if (!value) return reader.fault(line, fmt::format("'{}' is no number", words[i]), "");
+      if (!value) return reader.fault(line, fmt::format("'{}' is not a number", words[i]), "");
       v[i] = *value;
     }
     // Allocated processors if the log has them, otherwise those requested.
@@ -198,7 +198,7 @@ Result<JobTrace> read_csv(std::string_view text, const std::string& file, JobFor
     const auto gpus = number(field(row.fields, columns->gpus));
     if (!submit || !run || !gpus) {
       return reader.fault(row.line, "submit, run or gpus cannot be read",
-                          "seconds, or 2026-01-31 12:00:00; a whole number of GPUs");
+                          "give seconds, or 2026-01-31 12:00:00, and a whole number of GPUs");
     }
     const auto wait = span_of(field(row.fields, columns->wait));
     reader.add(row.line, *submit,
@@ -212,8 +212,8 @@ Result<JobTrace> read_csv(std::string_view text, const std::string& file, JobFor
   });
   reader.add_faults(std::move(faults));
   if (columns && !columns->is_whole()) {
-    reader.fault(1, "a trace has the columns submit, run and gpus",
-                 "submit,run,gpus and, where known, nodes,limit,wait,user,queue");
+    reader.fault(1, "a trace needs the columns submit, run and gpus",
+                 "name them submit,run,gpus and, if known, nodes,limit,wait,user,queue");
   }
   return reader.done(format);
 }
@@ -269,7 +269,9 @@ void add_sacct_row(TraceReader& reader, int line, const SacctColumns& at,
   // Steps ("17.batch") belong to their job; each element of a job array is a job of its own.
   if (field(fields, at.id).find('.') != std::string_view::npos) return;
   const auto submit = parse_timestamp(field(fields, at.submit));
-  if (!submit) return reader.fault(line, "Submit cannot be read", "2026-01-31T12:00:00");
+  if (!submit) {
+    return reader.fault(line, "Submit cannot be read", "write it as 2026-01-31T12:00:00");
+  }
   const auto eligible = parse_timestamp(field(fields, at.eligible)).value_or(*submit);
   const auto start = parse_timestamp(field(fields, at.start));
   const auto end = parse_timestamp(field(fields, at.end));
@@ -306,7 +308,7 @@ Result<JobTrace> read_sacct(std::string_view text, const std::string& file) {
     }
     if (fields.size() < columns->count) {
       return reader.fault(
-          line, fmt::format("{} fields where the header has {}", fields.size(), columns->count),
+          line, fmt::format("{} fields, but the header has {}", fields.size(), columns->count),
           "");
     }
     add_sacct_row(reader, line, *columns, fields);

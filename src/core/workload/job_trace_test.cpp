@@ -155,7 +155,7 @@ TEST(JobTrace, swf_columns_are_read) {
   EXPECT_TRUE(trace->has_limits);
   const auto narrow = read_jobs("1 1000 20 30 4 50 60 70 80 90 1 7 8\n", "log.swf", JobFormat::swf);
   ASSERT_FALSE(narrow);
-  EXPECT_THAT(narrow.error().front().what, HasSubstr("13 columns where SWF has 18"));
+  EXPECT_THAT(narrow.error().front().what, HasSubstr("13 columns, but SWF has 18"));
 }
 
 TEST(JobTrace, format_is_recognised) {
@@ -262,7 +262,7 @@ TEST(JobTrace, non_numeric_fields_are_reported_with_their_line) {
   EXPECT_THAT(bad.error()[0].fix, AllOf(HasSubstr("2026-01-31"), HasSubstr("12:00:00")));
   const auto swf = read_jobs("1 2 3 4 5 6 7 8 9 10 x 12 13 14 15 16 17 18\n", "l", JobFormat::swf);
   ASSERT_FALSE(swf);
-  EXPECT_EQ(swf.error()[0].what, "'x' is no number");
+  EXPECT_EQ(swf.error()[0].what, "'x' is not a number");
   EXPECT_EQ(swf.error()[0].place.line, 1);
 }
 
@@ -401,7 +401,7 @@ TEST(JobTrace, time_formats_at_their_bounds) {
   EXPECT_FALSE(parse_slurm_time("x-00:07"));
 }
 
-TEST(JobTrace, a_time_or_a_count_that_no_log_can_have_is_refused_with_its_line) {
+TEST(JobTrace, impossible_times_and_counts_are_refused_with_their_line) {
   for (const char* row : {"1 0 0 99999999999999999999 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
                           "1 0 1e300 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",
                           "1 1e18 0 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1",

@@ -18,7 +18,7 @@
 namespace orrery::workload {
 
 struct ParameterCount {
-  double embedding = 0;       // V h
+  double embedding = 0;       // V h: vocabulary x hidden width
   double output_head = 0;     // V h, or 0 if tied to the embedding
   double attention = 0;       // per layer
   double dense_mlp = 0;       // per dense layer
@@ -27,7 +27,7 @@ struct ParameterCount {
   double router = 0;          // per MoE layer
   double norms = 0;           // per layer
   double mtp = 0;             // all multi-token-prediction modules, experts included
-  double total = 0;           // with MTP modules
+  double total = 0;           // all parameters, including MTP modules
   // Parameters that one token uses: top_k of the experts, no MTP modules.
   double active = 0;
   double routed_experts = 0;  // all routed experts of all layers, without MTP modules

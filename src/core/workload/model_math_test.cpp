@@ -180,8 +180,8 @@ TEST(ModelMath, latent_queries_change_the_parameter_count) {
   EXPECT_DOUBLE_EQ(count_parameters(m).attention, 1024.0 * 16 * 48 + kv);
 }
 
-// Of 8 layers with a window, every second is full; a window longer than the sequence changes
-// nothing.
+// A window applies to 8 layers, of which every second is full; a window longer than the sequence
+// changes nothing.
 TEST(ModelMath, windowed_layers_attend_within_their_window) {
   catalog::ModelShape m = small_dense();
   const double full = forward_flops_per_token(m, 512).base();

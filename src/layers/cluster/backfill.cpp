@@ -32,7 +32,7 @@ const char* rules_of(BackfillVariant v) {
       return "Jobs are tried in order, and each that fits starts. There are no promises, so "
              "wide jobs may starve (Kueue's BestEffortFIFO).";
     case BackfillVariant::easy:
-      return "The head is promised the earliest time it can have, computed anew at each event; a "
+      return "The head is promised the earliest time it can have, computed again at each event; a "
              "later job starts if it ends by then or leaves the head its place.";
     case BackfillVariant::easy_sticky:
       return "The head is promised a time and named nodes, kept until it starts or they fall due; "

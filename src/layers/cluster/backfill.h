@@ -60,10 +60,11 @@ struct RunningEnd {
 
 struct QueueView {
   sim::SimTime now;
-  std::span<const QueuedJob> jobs;         // by index
-  std::span<const JobIndex> waiting;       // in queue order
-  std::span<const RunningEnd> running;     // by end
-  std::span<const NodeMask> partitions{};  // by partition; empty: every job may use every node
+  std::span<const QueuedJob> jobs;      // indexed by JobIndex
+  std::span<const JobIndex> waiting;    // in queue order
+  std::span<const RunningEnd> running;  // sorted by end
+  // Indexed by partition; empty: every job may use every node.
+  std::span<const NodeMask> partitions{};
   const ReservationBook* reservations = nullptr;
   StartGate* gate = nullptr;
   // Number of events that promises could not foresee: a job ended early or was removed, a node was
@@ -167,8 +168,8 @@ class QueuePass final : public QueuePolicy {
   BackfillVariant variant_;
   Promise promise_;
   std::vector<NodeShare> where_;
-  std::vector<RunningEnd> ends_;  // of running and just started jobs, in order of time
-  NodePool later_;                // at the shadow time, with the head placed
+  std::vector<RunningEnd> ends_;  // ends of running and just started jobs, in order of time
+  NodePool later_;                // the pool at the shadow time, with the head placed
   NodePool both_;                 // free both now and at the shadow time
   LimitRoom later_room_;          // the gate's limits at the shadow time, with the head admitted
 };

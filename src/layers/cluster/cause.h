@@ -35,7 +35,7 @@ enum class Cause : std::uint8_t {
   start,    // processes, groups, compilation
   restore,  // reading the checkpoint
   repair,
-  power,     // without power
+  power,     // no power
   reserve,   // declared spares
   standby,   // a replica waits for requests
   stranded,  // free while jobs wait, but in the wrong place or too few for any of them

@@ -18,7 +18,7 @@ TEST(Priority, classic_fair_share) {
 //   a heavy  U = 0.6 + (0.6 - 0.6) / 2 = 0.6, S = 0.4 / 2: 2^-3
 //   a light  U = 0 + (0.6 - 0) / 2 = 0.3, S = 0.2: 2^-1.5
 //   b        U = 0.4, S = 0.6: 2^(-2/3)
-TEST(Priority, classic_factors_answer_for_the_account) {
+TEST(Priority, classic_factors_charge_users_for_their_account) {
   const std::vector<FairUser> users = {
       {"a", "heavy", 1, 40, 600}, {"a", "light", 1, 40, 0}, {"b", "only", 3, 60, 400}};
   const std::vector<double> f = classic_factors(users);

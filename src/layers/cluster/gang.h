@@ -40,7 +40,7 @@ struct GangAnswer {
 GangAnswer place_gang(const GangRequest& request, std::span<const int> free_gpus, int gpus_on_node,
                       std::optional<int> quota_gpus = std::nullopt);
 
-// A gang that holds some of its nodes and waits for the rest, on a pool with `free` nodes left.
+// A gang that holds some of its nodes and waits for the rest.
 struct HeldGang {
   std::string name;
   int needs = 0;
@@ -53,8 +53,8 @@ struct HoldOutcome {
   std::vector<std::string> stuck;
   int nodes_idle = 0;  // nodes that stuck gangs hold or that are free, doing nothing
 };
-// The test of the banker's algorithm: lets any gang that can be completed run and give back all its
-// nodes. The gangs that remain can never start.
+// The test of the banker's algorithm on a pool with `free` nodes left: lets any gang that can be
+// completed run and give back all its nodes. The gangs that remain can never start.
 HoldOutcome resolve_holds(std::span<const HeldGang> gangs, int free);
 
 // Returns how many of the same gangs run at once if each takes all its nodes or none, in the order

@@ -56,7 +56,7 @@ TEST(Gang, one_that_can_finish_frees_the_rest) {
   const HoldOutcome o = resolve_holds(three, 2);  // b finishes, then a, then c
   EXPECT_FALSE(o.deadlock);
   EXPECT_EQ(o.finish_order, (std::vector<std::string>{"b", "a", "c"}));
-  EXPECT_EQ(o.nodes_idle, 0) << "nobody is stuck, so none stands for nothing";
+  EXPECT_EQ(o.nodes_idle, 0) << "no gang is stuck, so no node is wasted";
   EXPECT_TRUE(o.stuck.empty());
   EXPECT_TRUE(resolve_holds(three, 1).deadlock) << "one short";
 }

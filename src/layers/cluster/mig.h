@@ -29,7 +29,7 @@ struct MigInstance {
   bool operator==(const MigInstance&) const = default;
 };
 
-using MigLayout = std::vector<MigInstance>;  // on one GPU
+using MigLayout = std::vector<MigInstance>;  // the instances on one GPU
 
 bool instances_overlap(const MigInstance& a, const MigInstance& b,
                        std::span<const catalog::MigProfile> profiles);

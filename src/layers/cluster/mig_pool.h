@@ -50,7 +50,7 @@ class MigPool {
   bool can_hold(const Device& device, const MigInstance& instance) const;
   std::vector<MigInstance> starts_of(const Device& device, int profile) const;
   int stranded_in(const Device& device) const;
-  int places_in(const Device& device) const;  // for wanted profiles
+  int places_in(const Device& device) const;  // places left for wanted profiles
   int compute_of(const MigInstance& i) const {
     return profiles_[static_cast<std::size_t>(i.profile)].compute_slices;
   }

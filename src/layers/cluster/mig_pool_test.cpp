@@ -51,7 +51,7 @@ TEST(MigPool, pool_leaves_room_for_wanted_profiles) {
   pool.open();
   const auto small = pool.place(0);
   ASSERT_TRUE(small);
-  EXPECT_TRUE(pool.place(3)) << "it stands at " << small->instance.start;
+  EXPECT_TRUE(pool.place(3)) << "it starts at " << small->instance.start;
   // The next one goes to the device that is open already.
   pool.open();
   const auto next = pool.place(0);

@@ -62,9 +62,9 @@ class NodePool {
                     NodeTree tree = {});
 
   int nodes() const { return static_cast<int>(total_.size()); }
-  int gpus() const { return gpus_; }  // on all nodes, up or down
+  int gpus() const { return gpus_; }  // GPUs on all nodes, up or down
   int gpus_up() const { return gpus_up_; }
-  int free_gpus() const { return free_gpus_; }  // on nodes that are up
+  int free_gpus() const { return free_gpus_; }  // free GPUs on nodes that are up
   int free_on(int node) const { return free_[at(node)]; }
   int gpus_on(int node) const { return total_[at(node)]; }
   bool is_up(int node) const { return up_[at(node)] != 0; }

@@ -58,7 +58,7 @@ TEST(NodePool, nothing_has_no_place) {
   }
 }
 
-TEST(NodePool, gang_lies_below_the_lowest_switch) {
+TEST(NodePool, gang_is_placed_below_the_lowest_switch) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
   take(pool, 0, 8);
   EXPECT_EQ(nodes_of(pool, {.gpus = 32}), (Nodes{4, 5, 6, 7}));
@@ -126,7 +126,7 @@ TEST(NodePool, no_gpu_is_handed_out_twice) {
 }
 
 // Whatever was taken, given back, lost and repaired, the result equals counting.
-TEST(NodePool, nodes_with_so_many_are_those_that_counting_finds) {
+TEST(NodePool, nodes_with_free_gpus_match_a_count) {
   RandomStream random(3, "test/nodes-with");
   NodePool pool({8, 8, 4, 8, 2, 8});
   std::vector<std::vector<NodeShare>> held;
@@ -184,7 +184,7 @@ TEST(NodePool, counts_what_is_free_on_nodes_that_are_up) {
   pool.set_up(node, false);  // repeated on purpose
   EXPECT_EQ(pool.free_gpus(), 8);
   pool.give(where);
-  EXPECT_EQ(pool.free_gpus(), 8) << "nobody can use them";
+  EXPECT_EQ(pool.free_gpus(), 8) << "they cannot be used";
   pool.set_up(node, true);
   EXPECT_EQ(pool.free_gpus(), 16);
   EXPECT_EQ(pool.gpus_up(), 16);
@@ -201,7 +201,7 @@ void use_some(NodePool& pool, int node, int gpus) {
   pool.take(shares);
 }
 
-TEST(NodePool, remainder_of_a_gang_may_lie_on_the_first_node) {
+TEST(NodePool, remainder_of_a_gang_may_use_the_first_node) {
   NodePool pool({8, 8, 8});
   use_some(pool, 0, 6);
   use_some(pool, 2, 1);
@@ -236,7 +236,7 @@ TEST(NodePool, spread_gang_takes_the_emptiest_nodes) {
 
 // Leaves of two nodes, spines of two leaves. Node 0 is in use: two whole nodes are below the next
 // leaf, three below the next spine.
-TEST(NodePool, tree_gang_lies_below_the_lowest_switch) {
+TEST(NodePool, tree_gang_is_placed_below_the_lowest_switch) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 2, 2));
   use_some(pool, 0, 1);
   std::vector<NodeShare> where;

@@ -18,7 +18,7 @@
 namespace orrery::cluster {
 
 enum class VictimOrder {
-  cheapest,      // by lost GPU-seconds per GPU freed
+  cheapest,      // lowest lost GPU-seconds per GPU freed first
   fewest_nodes,  // Slurm's preempt/partition_prio: the smallest job first, whatever it loses
 };
 inline constexpr Word<VictimOrder> kVictimOrderWords[] = {

@@ -67,7 +67,7 @@ TEST(Preemption, takes_the_cheapest_for_each_gpu) {
   EXPECT_EQ(plan->lost, seconds(8 * 130));
 }
 
-TEST(Preemption, spares_whom_the_rest_made_needless) {
+TEST(Preemption, unnecessary_victims_are_spared) {
   VictimScene s{NodePool({68})};
   s.run(4, 10);
   const JobIndex big = s.run(64, 300);
@@ -78,7 +78,7 @@ TEST(Preemption, spares_whom_the_rest_made_needless) {
 
 // Two jobs of 4 fill one node of 8, and two others fill half of two more. Only the two on one node
 // help a job that wants a whole node.
-TEST(Preemption, wants_the_place_and_not_the_count) {
+TEST(Preemption, preemption_frees_a_place_and_not_a_count) {
   VictimScene s{NodePool({8, 8})};
   s.run(4, 50);                     // node 0
   s.run(4, 500);                    // node 0

@@ -41,7 +41,7 @@ class ConservativePass final : public QueuePolicy {
   void start_due(const QueueView& view, NodePool& pool, Starts& starts);
 
   FreeProfile profile_;
-  std::vector<Kept> kept_;  // by job index
+  std::vector<Kept> kept_;  // indexed by job
   std::vector<NodeShare> where_;
   bool is_built_ = false;
   std::uint64_t surprises_ = 0;

@@ -98,7 +98,7 @@ TEST(Conservative, conservative_backfill_of_a_small_queue) {
 }
 
 // EASY makes no promise to job B and lets C delay it; conservative does not.
-TEST(Conservative, keeps_the_seconds_promise_too) {
+TEST(Conservative, second_job_keeps_its_promise_too) {
   const auto scene = [](std::unique_ptr<QueuePolicy> policy) {
     Line q(NodePool({10}), std::move(policy));
     q.run(5, 100);   // 5 are free
@@ -248,7 +248,7 @@ TEST(Slurm, cuts_times_to_its_grid) {
 
 // Both nodes are closed for 50 s from t=100, every 200 s. Eight GPUs for 120 s fit between two
 // windows; a guest and a job that stays start at once.
-TEST(PromisePass, promise_lies_between_windows) {
+TEST(PromisePass, promise_falls_between_windows) {
   const auto scene = [](int limit, bool stays, std::uint64_t guest_of) {
     NodeScene s{NodePool({4, 4})};
     s.book.add(window({0b11}, 100, 50, 200));

@@ -2,9 +2,9 @@
 // of a QOS hold (Slurm's GrpTRES), and how many nodes and jobs one user has in it (MaxTRESPerUser,
 // MaxJobsPerUser).
 //
-// A job that only exceeds its user's limit is skipped and holds nobody else back, as in Slurm; a
-// job that exceeds its QOS's limit keeps its place in the queue (start_gate.h). A job on part of a
-// node counts as one node, so two on the same node count as two.
+// A job that only exceeds its user's limit is skipped and delays no other job, as in Slurm; a job
+// that exceeds its QOS's limit keeps its place in the queue (start_gate.h). A job on part of a node
+// counts as one node, so two on the same node count as two.
 #pragma once
 
 #include <map>
@@ -49,7 +49,7 @@ class QosGate final : public StartGate {
   };
   struct Kind {
     QosLimits limits;
-    int nodes = 0;  // in use
+    int nodes = 0;  // nodes in use
   };
 
   int nodes_of(int gpus) const { return (gpus + slots_ - 1) / slots_; }
@@ -58,7 +58,7 @@ class QosGate final : public StartGate {
 
   StartGate& behind_;
   int slots_;
-  std::vector<Kind> all_;  // by QOS number - 1
+  std::vector<Kind> all_;  // indexed by QOS number - 1
   std::vector<Seat> seats_;
   std::map<std::pair<int, std::uint64_t>, std::uint32_t> seat_of_user_;
 };

@@ -78,7 +78,7 @@ TEST(QosGate, room_agrees_with_the_gate) {
 }
 
 // A user at the limit does not get EASY's one promise; another user's wide job gets it.
-TEST(QosGate, user_at_the_limit_holds_nobody_back) {
+TEST(QosGate, user_at_the_limit_delays_no_other) {
   for (const BackfillVariant variant : {BackfillVariant::easy, BackfillVariant::slurm}) {
     TwoQos q;
     NodePool pool({8, 8});

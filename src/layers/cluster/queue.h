@@ -70,7 +70,7 @@ struct JobRequest {
 
 struct QueueOptions {
   BackfillVariant backfill = BackfillVariant::easy;
-  PeriodicBounds periodic{};           // for the slurm variant
+  PeriodicBounds periodic{};           // parameters of the slurm variant
   std::vector<NodeMask> partitions{};  // empty: one partition with all nodes
   ReservationBook reservations{};
   std::optional<PreemptionRules> preemption{};  // nullopt: no preemption
@@ -89,7 +89,7 @@ class Queue final : public sim::EventHandler {
   // Submits a job; returns nullopt if it can never start on this fleet.
   std::optional<JobIndex> submit(const JobRequest& request);
   void finish(JobIndex job);  // ends a running job and frees its GPUs
-  void cancel(JobIndex job);  // the same for a job in any state
+  void cancel(JobIndex job);  // removes a job in any state and frees its GPUs
   // Puts a running job back into the queue.
   void put_back(JobIndex job, StopCause cause);
   // Lists the running jobs with GPUs on the node, by expected end.
@@ -156,7 +156,7 @@ class Queue final : public sim::EventHandler {
   std::vector<JobIndex> unused_;
   std::vector<JobIndex> waiting_;  // valid from first_ on, by priority
   std::size_t first_ = 0;
-  std::vector<RunningEnd> running_;  // by expected end
+  std::vector<RunningEnd> running_;  // sorted by expected end
   std::size_t running_count_ = 0;
   Starts starts_;
   std::vector<NodeShare> where_;

@@ -19,7 +19,7 @@ namespace {
 using sim::SimTime;
 
 // Records the calls it receives; keeps shares of a job that lost a node if the test asks for that.
-struct Told final : QueuePort {
+struct RecordingPort final : QueuePort {
   struct Start {
     JobIndex job = 0;
     std::uint64_t tag = 0;
@@ -60,7 +60,7 @@ struct QueueCase {
   }
 
   sim::Kernel kernel;
-  Told port;
+  RecordingPort port;
   Queue queue;
 };
 
@@ -217,7 +217,7 @@ TEST(QueueJobChanges, shrunk_job_returns_the_rest) {
   EXPECT_EQ(left, (std::vector<double>{24, 24}));
 }
 
-// Admits no job until it is opened, and notifies nobody when it is.
+// Admits no job until it is opened, and gives no notice when it is.
 struct Door final : StartGate {
   bool admits(const QueuedJob&) const override { return is_open; }
   void started(const QueuedJob&) override {}

@@ -22,10 +22,10 @@ struct QueueProblem {
 };
 
 struct QueueWait {
-  double load = 0;  // of the servers; at 1 or above the queue grows without bound
+  double load = 0;  // load per server; at 1 or above the queue grows without bound
   bool stable = false;
   double wait_chance = 0;  // probability of waiting, Erlang's C
-  Seconds mean_wait;       // over all jobs
+  Seconds mean_wait;       // mean over all jobs, including those that do not wait
   Seconds mean_wait_of_waiting;
   double mean_queue = 0;  // jobs
 };

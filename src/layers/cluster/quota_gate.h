@@ -42,7 +42,7 @@ class QuotaGate final : public StartGate {
   }
 
   std::vector<std::vector<QuotaState>> cohorts_;
-  std::vector<Seat> seats_;  // by group
+  std::vector<Seat> seats_;  // indexed by group
 };
 
 }  // namespace orrery::cluster

@@ -40,7 +40,7 @@ TEST(Quota, quota_is_used_to_the_last_gpu) {
   std::vector<double> left;
   gate.add_left(left);
   EXPECT_EQ(left, (std::vector<double>{12, 4, 13, 2, 4}));
-  EXPECT_TRUE(gate.could_admit(b, 5)) << "with nobody else there";
+  EXPECT_TRUE(gate.could_admit(b, 5)) << "with no other job";
   QueuedJob wide{.ask = {.gpus = 12}};
   wide.group = static_cast<std::uint16_t>(a);
   EXPECT_TRUE(gate.admits(wide));

@@ -46,7 +46,7 @@ class RackMeters {
     std::vector<Place> shared;  // racks that it shares
     Watts draw;
     Watts highest;
-    Watts highest_seen;  // since the job was placed
+    Watts highest_seen;  // peak since the job was placed
     Joules drawn;        // per slot, since the job was placed
     sim::SimTime settled;
   };
@@ -62,7 +62,7 @@ class RackMeters {
 
   int hosts_per_rack_;
   std::vector<Rack> racks_;
-  std::vector<Held> held_;  // by job
+  std::vector<Held> held_;  // indexed by job
 };
 
 }  // namespace orrery::cluster

@@ -6,7 +6,6 @@
 // that lacks only a limit therefore keeps its place in the queue, and its promised time respects
 // the limit. Wrong if something outside this queue counts against the same limit, such as a site's
 // power shared by several fleets; a promise may then slip.
-// has several fleets. A promise may slip then.
 #pragma once
 
 #include <array>

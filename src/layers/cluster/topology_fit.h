@@ -15,7 +15,7 @@ namespace orrery::cluster {
 // A switch; leaves have nodes. Parents come before their children; the root's parent is -1.
 struct TopologySwitch {
   int parent = -1;
-  int free_nodes = 0;  // for leaves; 0 above
+  int free_nodes = 0;  // free nodes of a leaf; 0 for switches above
 };
 
 struct LeafShare {

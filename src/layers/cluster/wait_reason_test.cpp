@@ -52,7 +52,7 @@ struct WaitScene {
                          .gate = gate},
                         pool, job);
   }
-  std::string told(JobIndex job, BackfillVariant variant = BackfillVariant::easy) {
+  std::string text_of(JobIndex job, BackfillVariant variant = BackfillVariant::easy) {
     return to_text(why(job, variant), moment_of(1000));
   }
 
@@ -81,7 +81,7 @@ TEST(WaitReason, overrunning_job_is_expected_to_end_now) {
   EXPECT_EQ(s.why(both).earliest, moment_of(1300));
   EXPECT_EQ(s.why(both).jobs_ahead, 1);
   EXPECT_EQ(s.why(both).behind, one);
-  EXPECT_TRUE(says(s.told(both), "8") && says(s.told(both), "5 min")) << s.told(both);
+  EXPECT_TRUE(says(s.text_of(both), "8") && says(s.text_of(both), "5 min")) << s.text_of(both);
 }
 
 // The policy decides what may overtake the head: nothing, whatever fits, or what ends in time.
@@ -99,7 +99,7 @@ TEST(WaitReason, backfill_policy_decides_who_waits) {
   EXPECT_EQ(easy.limit_to_pass, moment_of(240));
   EXPECT_EQ(easy.earliest, moment_of(1000));
   EXPECT_EQ(easy.gpus_short, 0);
-  EXPECT_TRUE(says(s.told(narrow), "4 min")) << s.told(narrow);
+  EXPECT_TRUE(says(s.text_of(narrow), "4 min")) << s.text_of(narrow);
 }
 
 TEST(WaitReason, first_job_that_fits_starts) {
@@ -138,8 +138,8 @@ TEST(WaitReason, reservation_is_named_with_its_end) {
   EXPECT_EQ(s.why(longer).reason, WaitReason::reserved);
   EXPECT_EQ(s.why(longer).reservation, "nightly");
   EXPECT_EQ(s.why(longer).reserved_until, moment_of(1150));
-  EXPECT_TRUE(says(s.told(longer), "nightly")) << s.told(longer);
-  EXPECT_TRUE(says(s.told(longer), "ends in 2.5 min")) << s.told(longer);
+  EXPECT_TRUE(says(s.text_of(longer), "nightly")) << s.text_of(longer);
+  EXPECT_TRUE(says(s.text_of(longer), "ends in 2.5 min")) << s.text_of(longer);
   s.jobs[longer].limit = moment_of(50);
   EXPECT_EQ(s.why(longer).reason, WaitReason::starts);
   const JobIndex both = s.wait(8, 60);

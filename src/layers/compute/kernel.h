@@ -90,7 +90,7 @@ struct AttentionModel {
 };
 
 struct PowerModel {
-  Watts idle;    // at full clock, no kernel running
+  Watts idle;    // draw at full clock with no kernel running
   Watts active;  // added while any kernel runs
   double joules_per_byte = 0;
   Watts limit;      // the device's default limit

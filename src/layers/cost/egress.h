@@ -14,7 +14,7 @@ namespace orrery::cost {
 Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour);
 
 struct PriceStep {
-  Bytes up_to;  // of the month's volume
+  Bytes up_to;  // of the month's volume, from its start
   UsdPerByte price;
 };
 

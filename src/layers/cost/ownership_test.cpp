@@ -249,18 +249,18 @@ TEST(Ownership, defaults_come_from_the_catalog) {
   EXPECT_EQ(bare.years, 5);
   EXPECT_EQ(bare.hall_years, 20);
 
-  const auto told = capex_with_adders(c, usd(1000));
+  const auto given = capex_with_adders(c, usd(1000));
   const auto assumed = capex_with_adders({}, usd(1000));
-  ASSERT_EQ(told.size(), 3U);
+  ASSERT_EQ(given.size(), 3U);
   ASSERT_EQ(assumed.size(), 3U);
-  EXPECT_NEAR(told[0].amount.base(), 1000, 1e-9);
-  EXPECT_NEAR(told[1].amount.base(), 7250, 1e-9);
-  EXPECT_NEAR(told[2].amount.base(), 8250, 1e-9);
+  EXPECT_NEAR(given[0].amount.base(), 1000, 1e-9);
+  EXPECT_NEAR(given[1].amount.base(), 7250, 1e-9);
+  EXPECT_NEAR(given[2].amount.base(), 8250, 1e-9);
   EXPECT_NEAR(assumed[1].amount.base(), 150, 1e-9);
   EXPECT_NEAR(assumed[2].amount.base(), 60, 1e-9);
-  EXPECT_EQ(told[0].name + " " + told[0].reference, "servers nodes");
-  EXPECT_EQ(told[1].name + " " + told[1].reference, "network tco_params/network-capex-adder");
-  EXPECT_EQ(told[2].name + " " + told[2].reference, "storage tco_params/storage-capex-adder");
+  EXPECT_EQ(given[0].name + " " + given[0].reference, "servers nodes");
+  EXPECT_EQ(given[1].name + " " + given[1].reference, "network tco_params/network-capex-adder");
+  EXPECT_EQ(given[2].name + " " + given[2].reference, "storage tco_params/storage-capex-adder");
 }
 
 TEST(Ownership, capex_sums_sections_over_bills) {

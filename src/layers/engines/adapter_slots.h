@@ -32,7 +32,7 @@ class AdapterSlots {
   }
   void use(int adapter);
   int used() const { return used_; }     // distinct adapters of the batch
-  int loaded() const { return loads_; }  // of those, loaded from host memory
+  int loaded() const { return loads_; }  // adapters of the batch loaded from host memory
 
  private:
   struct Adapter {

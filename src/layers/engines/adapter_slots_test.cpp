@@ -1,5 +1,5 @@
-// Adapters (LoRA) in the engines' policies: who joins, who is passed by, what is loaded. Situations
-// worked out by hand, then laws over drawn ones.
+// LoRA adapters in the engines' policies: which requests join, which are skipped, what is loaded.
+// Situations worked out by hand, then laws over random ones.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,7 +21,7 @@ RequestSpec tuned(int adapter, int prompt, int output) {
   return {.prompt = prompt, .output = output, .adapter = adapter};
 }
 
-TEST(VllmAdapters, WhoHasNoSlotIsPassedByAndOthersJoin) {
+TEST(VllmAdapters, request_without_a_slot_is_skipped_and_others_join) {
   StepwiseEngine e(slotted(EngineKind::vllm, 1));
   e.add(tuned(1, 2, 2));
   e.add(tuned(2, 2, 2));
@@ -32,7 +32,7 @@ TEST(VllmAdapters, WhoHasNoSlotIsPassedByAndOthersJoin) {
   EXPECT_EQ(e.step(), "1:2:0") << "its slot is free with the last request of the other adapter";
 }
 
-TEST(VllmAdapters, TheModelItselfTakesNoSlot) {
+TEST(VllmAdapters, base_model_takes_no_slot) {
   StepwiseEngine e(slotted(EngineKind::vllm, 1));
   e.add(tuned(1, 2, 2));
   e.add(tuned(0, 2, 2));
@@ -42,7 +42,7 @@ TEST(VllmAdapters, TheModelItselfTakesNoSlot) {
   EXPECT_EQ(e.batch().sums.adapters, 1);
 }
 
-TEST(VllmAdapters, ThoseWhoRunHaveTheirSlotsFirst) {
+TEST(VllmAdapters, running_requests_get_their_slots_first) {
   StepwiseEngine e(slotted(EngineKind::vllm, 2));
   e.add(tuned(1, 2, 4));
   EXPECT_EQ(e.step(), "0:2:0");
@@ -51,7 +51,7 @@ TEST(VllmAdapters, ThoseWhoRunHaveTheirSlotsFirst) {
   EXPECT_EQ(e.batch().sums.adapters, 2);
 }
 
-TEST(VllmAdapters, ThePassedByKeepTheirOrder) {
+TEST(VllmAdapters, skipped_requests_keep_their_order) {
   StepwiseEngine e(slotted(EngineKind::vllm, 1));
   e.add(tuned(1, 2, 1));
   e.add(tuned(2, 2, 1));
@@ -63,8 +63,8 @@ TEST(VllmAdapters, ThePassedByKeepTheirOrder) {
   EXPECT_EQ(e->unfinished(), 0u);
 }
 
-// Four blocks of four. Without adapters who gave way would be first.
-TEST(VllmAdapters, WhoGivesWayQueuesBehindThePassedBy) {
+// Four blocks of four. Without adapters the preempted request would be first.
+TEST(VllmAdapters, preempted_request_queues_behind_skipped_ones) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
   p.token_budget = 20;
@@ -82,8 +82,8 @@ TEST(VllmAdapters, WhoGivesWayQueuesBehindThePassedBy) {
   EXPECT_EQ(e.step(), "1:9:0");
 }
 
-// Who was passed by and joined counts no more among those who were.
-TEST(VllmAdapters, WhoGivesWayIsFirstAgainOnceNobodyIsPassedBy) {
+// A skipped request that has joined no longer counts among the skipped ones.
+TEST(VllmAdapters, preempted_request_is_first_once_none_is_skipped) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
   p.token_budget = 20;
@@ -101,7 +101,7 @@ TEST(VllmAdapters, WhoGivesWayIsFirstAgainOnceNobodyIsPassedBy) {
   EXPECT_EQ(e.step(), "2:9:0 3:1:0");
 }
 
-TEST(VllmAdapters, OneThatLeavesTheQueueIsNotCountedThere) {
+TEST(VllmAdapters, request_that_leaves_the_queue_is_not_counted_there) {
   EnginePolicy p = slotted(EngineKind::vllm, 1);
   p.blocks = 5;
   p.token_budget = 20;
@@ -115,10 +115,10 @@ TEST(VllmAdapters, OneThatLeavesTheQueueIsNotCountedThere) {
   EXPECT_EQ(e.step(), "0:1:7");
   EXPECT_EQ(e.step(), "0:1:8");
   EXPECT_EQ(e.step(), "0:1:9");
-  EXPECT_EQ(e.step(), "1:9:0 3:1:0") << "who gave way is first again";
+  EXPECT_EQ(e.step(), "1:9:0 3:1:0") << "the preempted request is first again";
 }
 
-TEST(VllmAdapters, KeysOfOneAdapterAreNoneOfAnother) {
+TEST(VllmAdapters, keys_of_one_adapter_do_not_serve_another) {
   EnginePolicy p = slotted(EngineKind::vllm, 4);
   p.prefix_cache = true;
   StepwiseEngine e(p);
@@ -136,20 +136,20 @@ TEST(VllmAdapters, KeysOfOneAdapterAreNoneOfAnother) {
   EXPECT_EQ(e->sequence(4).cached, 8);
 }
 
-TEST(SglangAdapters, WhoHasNoSlotIsLeftAndOthersExtend) {
+TEST(SglangAdapters, request_without_a_slot_waits_and_others_extend) {
   StepwiseEngine e(slotted(EngineKind::sglang, 1));
   e.add(tuned(1, 2, 6));
   e.add(tuned(2, 2, 2));
   e.add(tuned(1, 2, 3));
   EXPECT_EQ(e.step(), "0:2:0 2:2:0");
   EXPECT_EQ(e.plan(), "0:1:2 2:1:2");
-  EXPECT_EQ(e->steady(), 2) << "nobody joins before request 2 has ended";
+  EXPECT_EQ(e->steady(), 2) << "no request joins before request 2 has ended";
   e->done(2);
   for (int i = 4; i < 7; ++i) EXPECT_EQ(e.step(), fmt::format("0:1:{}", i));
   EXPECT_EQ(e.step(), "1:2:0");
 }
 
-TEST(SglangAdapters, TheModelItselfTakesASlot) {
+TEST(SglangAdapters, base_model_takes_a_slot) {
   StepwiseEngine e(slotted(EngineKind::sglang, 1));
   e.add(tuned(1, 2, 2));
   e.add(tuned(0, 2, 2));
@@ -163,7 +163,7 @@ TEST(SglangAdapters, TheModelItselfTakesASlot) {
   EXPECT_EQ(two.batch().sums.adapters, 1);
 }
 
-TEST(SglangAdapters, APromptInPiecesHoldsItsSlot) {
+TEST(SglangAdapters, prompt_in_chunks_holds_its_slot) {
   StepwiseEngine e(slotted(EngineKind::sglang, 1));
   e.add(tuned(1, 14, 2));
   EXPECT_EQ(e.step(), "0:10:0");
@@ -172,7 +172,7 @@ TEST(SglangAdapters, APromptInPiecesHoldsItsSlot) {
   EXPECT_EQ(e.step(), "0:4:10 2:2:0");
 }
 
-TEST(TrtllmAdapters, WithoutEvictionOthersPass) {
+TEST(TrtllmAdapters, without_eviction_others_overtake) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
   StepwiseEngine e(p);
   e.add(tuned(1, 2, 2));
@@ -183,9 +183,9 @@ TEST(TrtllmAdapters, WithoutEvictionOthersPass) {
   EXPECT_EQ(e.step(), "1:2:0");
 }
 
-// Three blocks: one each for requests 0 and 3, none kept for the one that is passed by; but one
+// Three blocks: one each for requests 0 and 3, none reserved for the skipped request; but a request
 // that has neither a slot nor blocks ends the search.
-TEST(TrtllmAdapters, ThePassedByKeepNoBlocks) {
+TEST(TrtllmAdapters, skipped_requests_reserve_no_blocks) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
   p.blocks = 2;
   StepwiseEngine e(p);
@@ -197,10 +197,10 @@ TEST(TrtllmAdapters, ThePassedByKeepNoBlocks) {
   ends.add(tuned(1, 2, 2));
   ends.add(tuned(2, 4, 4));
   ends.add(tuned(1, 2, 2));
-  EXPECT_EQ(ends.step(), "0:2:0") << "nobody is looked for behind who finds no blocks";
+  EXPECT_EQ(ends.step(), "0:2:0") << "the search ends at a request that finds no blocks";
 }
 
-TEST(TrtllmAdapters, WhereUtilisationCountsTheFirstWithoutPagesEndsTheSearch) {
+TEST(TrtllmAdapters, first_request_without_pages_ends_the_search_for_utilisation) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 1);
   p.max_utilisation = true;
   StepwiseEngine e(p);
@@ -212,7 +212,7 @@ TEST(TrtllmAdapters, WhereUtilisationCountsTheFirstWithoutPagesEndsTheSearch) {
   EXPECT_EQ(e.step(), "1:2:0");
 }
 
-TEST(TrtllmAdapters, EqualPromptsOfTwoAdaptersDoNotWaitForOneAnother) {
+TEST(TrtllmAdapters, equal_prompts_of_two_adapters_do_not_wait_for_each_other) {
   EnginePolicy p = slotted(EngineKind::tensorrt_llm, 2);
   p.prefix_cache = true;
   p.token_budget = 40;
@@ -227,7 +227,7 @@ TEST(TrtllmAdapters, EqualPromptsOfTwoAdaptersDoNotWaitForOneAnother) {
   }
 }
 
-TEST(AdapterSlots, WhatWasUsedLongestAgoGivesItsSlot) {
+TEST(AdapterSlots, least_recently_used_adapter_loses_its_slot) {
   StepwiseEngine e(slotted(EngineKind::vllm, 2));
   const auto loads = [&](std::vector<int> adapters) {
     for (const int a : adapters) e.add(tuned(a, 2, 1));
@@ -236,7 +236,7 @@ TEST(AdapterSlots, WhatWasUsedLongestAgoGivesItsSlot) {
     return e.batch().sums.adapter_loads;
   };
   EXPECT_EQ(loads({1, 2}), 2);
-  EXPECT_EQ(loads({1}), 0) << "it lies there still";
+  EXPECT_EQ(loads({1}), 0) << "it is still there";
   EXPECT_EQ(loads({3}), 1) << "in the place of 2";
   EXPECT_EQ(loads({1}), 0);
   EXPECT_EQ(loads({2}), 1) << "in the place of 3";
@@ -261,7 +261,7 @@ std::vector<RequestSpec> drawn(std::uint64_t seed, int count, int adapters) {
   return all;
 }
 
-// All decisions of a run, each request added before the step of its number.
+// Returns all decisions of a run; request n is added before step n.
 std::string decisions(const EnginePolicy& policy, const std::vector<RequestSpec>& all,
                       const std::function<void(StepwiseEngine&)>& look = {}) {
   StepwiseEngine e(policy);
@@ -278,7 +278,7 @@ std::string decisions(const EnginePolicy& policy, const std::vector<RequestSpec>
   return text;
 }
 
-TEST(AdapterLaws, NeverMoreInAStepThanSlotsAndNobodyStarves) {
+TEST(AdapterLaws, steps_never_exceed_the_slots_and_no_request_starves) {
   for (const EngineKind kind : kEngines) {
     for (const int slots : {1, 2, 3}) {
       for (const bool tight : {false, true}) {
@@ -302,7 +302,7 @@ TEST(AdapterLaws, NeverMoreInAStepThanSlotsAndNobodyStarves) {
   }
 }
 
-TEST(AdapterLaws, WithASlotForEachDecisionsAreThoseWithoutAdapters) {
+TEST(AdapterLaws, with_a_slot_for_each_adapter_decisions_are_unchanged) {
   for (const EngineKind kind : kEngines) {
     for (const bool tight : {false, true}) {
       EnginePolicy with = slotted(kind, 7);
@@ -315,7 +315,7 @@ TEST(AdapterLaws, WithASlotForEachDecisionsAreThoseWithoutAdapters) {
   }
 }
 
-TEST(AdapterLaws, OneAdapterDecidesAsTheModelItself) {
+TEST(AdapterLaws, one_adapter_decides_like_the_base_model) {
   for (const EngineKind kind : kEngines) {
     EnginePolicy p = slotted(kind, 1);
     p.prefix_cache = true;

@@ -45,7 +45,7 @@ struct ServingTuning {
   double products = 1;
   double experts = 1;   // grouped products of the routed experts
   double decoding = 1;  // attention of decoding requests
-  double latent = 1;    // the same if decode attends over a latent (MLA)
+  double latent = 1;    // attention of decoding requests over a latent (MLA)
   double prefill = 1;   // attention of prompts
   double messages = 1;
   Seconds layer;           // small kernels of every layer that no listed pass covers

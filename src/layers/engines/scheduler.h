@@ -1,7 +1,8 @@
 // What a serving engine decides: which requests compute how many tokens in the next iteration.
 //
-// A policy is pure: it receives requests, plans an iteration, and is told when that was executed.
-// It knows no clock and no device, so two drivers use it: ReplicaSim takes the time of a planned
+// A policy is pure: it receives requests, plans an iteration, and is notified when that was
+// executed. It knows no clock and no device, so two drivers use it: ReplicaSim takes the time of a
+// planned
 // iteration from StepClock; PolicyPipe (`orrery probe policy`) passes it to a process that runs it
 // on real kernels. A driver calls, in turn:
 //   add(...)   for every request that arrived since the last plan
@@ -76,7 +77,7 @@ struct StepSums {
   int fetches = 0;          // requests whose blocks are fetched from a tier
   int fetched = 0;          // tokens fetched
   int adapters = 0;         // distinct adapters of the requests
-  int adapter_loads = 0;    // of those, adapters that had to be loaded
+  int adapter_loads = 0;    // adapters of the batch that had to be loaded
 };
 
 struct Batch {

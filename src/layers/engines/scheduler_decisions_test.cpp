@@ -1,5 +1,5 @@
-// What each engine decides, step by step: who computes how many tokens, worked out by hand on pools
-// of a few blocks.
+// What each engine decides, step by step: which request computes how many tokens, worked out by
+// hand on pools of a few blocks.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine_fixture.h"
@@ -7,7 +7,7 @@
 namespace orrery::engines {
 namespace {
 
-TEST(Vllm, DecodesFirstAndCutsPromptsAtTheBudget) {
+TEST(Vllm, decodes_come_first_and_prompts_are_cut_at_the_budget) {
   StepwiseEngine e(tiny(EngineKind::vllm));
   e.add(asking(6, 3));
   e.add(asking(7, 3));
@@ -29,7 +29,7 @@ TEST(Vllm, DecodesFirstAndCutsPromptsAtTheBudget) {
   EXPECT_EQ(e->unfinished(), 0u);
 }
 
-TEST(Vllm, LongPromptsAndWholeOnes) {
+TEST(Vllm, long_prompts_are_limited_and_whole_ones_wait) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.long_prompt = 3;
   StepwiseEngine cut(p);
@@ -43,7 +43,7 @@ TEST(Vllm, LongPromptsAndWholeOnes) {
   whole.add(asking(6, 3));
   whole.add(asking(5, 3));
   whole.add(asking(1, 3));
-  EXPECT_EQ(whole.step(), "0:6:0") << "nobody passes the one that does not fit";
+  EXPECT_EQ(whole.step(), "0:6:0") << "no request overtakes the one that does not fit";
   EXPECT_EQ(whole.step(), "0:1:6 1:5:0 2:1:0");
   StepwiseEngine just(p);
   just.add(asking(6, 3));
@@ -51,7 +51,7 @@ TEST(Vllm, LongPromptsAndWholeOnes) {
   EXPECT_EQ(just.step(), "0:6:0 1:4:0");
 }
 
-TEST(Vllm, PlacesAndTheLongestText) {
+TEST(Vllm, sequences_and_text_length_are_limited) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 2;
   StepwiseEngine places(p);
@@ -68,8 +68,8 @@ TEST(Vllm, PlacesAndTheLongestText) {
   EXPECT_EQ(e.step(), "") << "the text is as long as it may be";
 }
 
-// Four blocks of four besides the one that nobody gets.
-TEST(Vllm, TheLastToJoinGivesWay) {
+// Four usable blocks of four, and the null block.
+TEST(Vllm, last_request_to_join_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
   p.token_budget = 20;
@@ -79,20 +79,20 @@ TEST(Vllm, TheLastToJoinGivesWay) {
   e.add(asking(8, 4));
   EXPECT_EQ(e.step(), "0:7:0 1:8:0");
   e.add(asking(1, 1));
-  EXPECT_EQ(e.step(), "0:1:7") << "request 1 needs a third block, and nobody joins beside that";
+  EXPECT_EQ(e.step(), "0:1:7") << "request 1 needs a third block, and no request joins then";
   EXPECT_EQ(e.batch().preempted, std::vector<int>{1});
   EXPECT_EQ(e->sequence(1).preemptions, 1);
   EXPECT_EQ(e.step(), "0:1:8") << "9 tokens need three blocks, of which one is free";
   EXPECT_EQ(e.step(), "0:1:9");
   EXPECT_EQ(e->finished(), std::vector<int>{0});
-  EXPECT_EQ(e.step(), "1:9:0 2:1:0") << "whoever gave way is first, with its token";
+  EXPECT_EQ(e.step(), "1:9:0 2:1:0") << "the preempted request is first, with its token";
   EXPECT_EQ(e->finished(), std::vector<int>{2});
   EXPECT_EQ(e.step(), "1:1:9");
   EXPECT_EQ(e.step(), "1:1:10");
   EXPECT_EQ(e->finished(), std::vector<int>{1});
 }
 
-TEST(Vllm, AWholePromptMustFitUnlessToldOtherwise) {
+TEST(Vllm, whole_prompt_must_fit_unless_configured_otherwise) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 4;
   p.token_budget = 9;
@@ -105,8 +105,9 @@ TEST(Vllm, AWholePromptMustFitUnlessToldOtherwise) {
   }
 }
 
-// The lowest priority gives way, the latest of equals; what was planned for it is planned anew.
-TEST(Vllm, PrioritiesDecideWhoWaitsAndWhoGivesWay) {
+// The request of lowest priority is preempted, the latest among equals; its planned tokens go to
+// others.
+TEST(Vllm, priorities_decide_which_request_waits_and_which_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.by_priority = true;
   p.blocks = 5;
@@ -128,7 +129,7 @@ TEST(Vllm, PrioritiesDecideWhoWaitsAndWhoGivesWay) {
   EXPECT_EQ(order.step(), "1:2:0 2:3:0 0:1:0");
 }
 
-TEST(Vllm, EqualPrioritiesTheLatestGivesWay) {
+TEST(Vllm, latest_of_equal_priorities_is_preempted) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.by_priority = true;
   p.blocks = 7;
@@ -140,7 +141,7 @@ TEST(Vllm, EqualPrioritiesTheLatestGivesWay) {
   EXPECT_EQ(e.batch().preempted, std::vector<int>{2});
 }
 
-TEST(Vllm, KeysThatCameWithARequestAreNotComputed) {
+TEST(Vllm, transferred_keys_are_not_computed) {
   StepwiseEngine e(tiny(EngineKind::vllm));
   RequestSpec moved = asking(8, 3);
   moved.transferred = true;
@@ -153,8 +154,9 @@ TEST(Vllm, KeysThatCameWithARequestAreNotComputed) {
   EXPECT_EQ(e->finished(), std::vector<int>{0}) << "its first token came with it";
 }
 
-// Two full blocks of nine tokens are found; the last token is computed even where all are there.
-TEST(Vllm, AFoundPrefixIsNotComputedAgain) {
+// Two full blocks of nine tokens are found; the last token is computed even if all blocks are
+// there.
+TEST(Vllm, found_prefix_is_not_computed_again) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.prefix_cache = true;
   p.token_budget = 40;
@@ -169,8 +171,8 @@ TEST(Vllm, AFoundPrefixIsNotComputedAgain) {
   EXPECT_EQ(e->pool().blocks() - e->pool().free_blocks(), 3 + 1 + 1 + 3);
 }
 
-// One block a request passes into every fourth step: with two free ones the twelfth must wait.
-TEST(Steady, UntilBlocksOrAnAnswerEnd) {
+// Each request needs a new block every fourth step: with two free ones the twelfth step must wait.
+TEST(Steady, steps_are_merged_until_blocks_or_an_answer_end) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.blocks = 5;
   StepwiseEngine e(p);
@@ -202,8 +204,9 @@ TEST(Steady, UntilBlocksOrAnAnswerEnd) {
   EXPECT_EQ(most->steady(), 4096);
 }
 
-// Who waits for a place only joins when one is free; who waits for tokens of a step may join next.
-TEST(Steady, NotWhereSomebodyMayJoin) {
+// A request that waits for a place joins only when one is free; one that lacks tokens of the budget
+// may join in the next step.
+TEST(Steady, steps_are_not_merged_while_a_request_may_join) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 2;
   StepwiseEngine places(p);
@@ -220,7 +223,7 @@ TEST(Steady, NotWhereSomebodyMayJoin) {
   EXPECT_EQ(budget->steady(), 1);
 }
 
-TEST(Stop, TakesARequestOutWhereverItIs) {
+TEST(Stop, request_is_stopped_in_any_state) {
   EnginePolicy p = tiny(EngineKind::vllm);
   p.max_sequences = 1;
   StepwiseEngine e(p);
@@ -238,18 +241,18 @@ TEST(Stop, TakesARequestOutWhereverItIs) {
   EXPECT_EQ(e->sequence(0).state, SequenceState::waiting);
 }
 
-TEST(Sglang, PromptsRunAloneAndAreCutAtTheChunk) {
+TEST(Sglang, prompts_run_alone_and_are_cut_at_the_chunk) {
   StepwiseEngine e(tiny(EngineKind::sglang));
   e.add(asking(6, 3));
   e.add(asking(7, 3));
   EXPECT_EQ(e.step(), "0:6:0 1:4:0");
-  EXPECT_EQ(e.step(), "1:3:4") << "nobody decodes beside prompts";
+  EXPECT_EQ(e.step(), "1:3:4") << "no request decodes beside prompts";
   EXPECT_EQ(e.step(), "0:1:6 1:1:7");
   EXPECT_EQ(e.step(), "0:1:7 1:1:8");
   EXPECT_EQ(e->finished(), (std::vector<int>{0, 1}));
 }
 
-TEST(Sglang, WholePromptsAndPlaces) {
+TEST(Sglang, whole_prompts_and_places_are_limited) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.chunked_prefill = false;
   StepwiseEngine whole(p);
@@ -271,8 +274,8 @@ TEST(Sglang, WholePromptsAndPlaces) {
   EXPECT_EQ(places.step(), "2:2:0");
 }
 
-// Prompt, answer and a page must be less than what is free and not promised.
-TEST(Sglang, RoomAtAdmission) {
+// Prompt, answer and a page must fit in what is free and not promised.
+TEST(Sglang, admission_leaves_room_for_promised_tokens) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
   for (const int blocks : {20, 21}) {
@@ -281,7 +284,7 @@ TEST(Sglang, RoomAtAdmission) {
     e.add(asking(10, 9));
     EXPECT_EQ(e.step(), blocks == 20 ? "" : "0:10:0");
   }
-  // 30 free, of which 0.7 of 19 tokens to come are promised: 16.7 are left.
+  // 30 free, of which 0.7 of 19 future tokens are promised: 16.7 are left.
   p.blocks = 40;
   for (const int prompt : {10, 11}) {
     StepwiseEngine e(p);
@@ -290,14 +293,14 @@ TEST(Sglang, RoomAtAdmission) {
     e.add(asking(prompt, 5));
     EXPECT_EQ(e.step(), prompt == 10 ? "1:10:0" : "0:1:10");
   }
-  // In one step: what the first has not taken and what it is promised, with a page.
+  // In one step: counts what the first has not taken yet, what it is promised, and a page.
   for (const int prompt : {3, 4}) {
     StepwiseEngine e(p);
     e.add(asking(10, 20));
     e.add(asking(prompt, 5));
     EXPECT_EQ(e.step(), prompt == 3 ? "0:10:0" : "0:10:0");
   }
-  // Of a long answer only so much is counted.
+  // Only part of a long answer is counted.
   p.blocks = 20;
   p.clip_output = 8;
   StepwiseEngine clipped(p);
@@ -305,8 +308,8 @@ TEST(Sglang, RoomAtAdmission) {
   EXPECT_EQ(clipped.step(), "0:10:0");
 }
 
-// After 100 decode steps of 600 the promise is 0.7 - 0.602 / 6 of what is to come.
-TEST(Sglang, ThePromiseFallsAsTheyDecode) {
+// After 100 of 600 decode steps the promise is 0.7 - 0.602 / 6 of the future tokens.
+TEST(Sglang, promise_falls_as_requests_decode) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 400;
   p.blocks = 1000;
@@ -322,7 +325,7 @@ TEST(Sglang, ThePromiseFallsAsTheyDecode) {
   }
 }
 
-TEST(Sglang, EndsThatAreKnownAreFollowed) {
+TEST(Sglang, known_ends_are_followed) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
   p.ignores_end = true;
@@ -335,22 +338,23 @@ TEST(Sglang, EndsThatAreKnownAreFollowed) {
     e.plan();
     return e.batch().items.front().id;
   };
-  // Alone: 10 and 10, and more than one token beyond.
+  // Alone: 10 and 10, and room for more than one token beyond.
   p.blocks = 21;
   StepwiseEngine alone(p);
   alone.add(asking(10, 10));
   EXPECT_EQ(alone.step(), "");
   EXPECT_NE(joins(22, asking(10, 10), asking(1, 1)), -1);
-  // Nine and four to come: the four of both end first and need 8 and two more, of 11 that are free.
+  // Nine and four tokens to come: after four steps the second ends; both need 8 and two more, of 11
+  // free.
   EXPECT_EQ(joins(29, asking(10, 10), asking(8, 4)), 1);
   EXPECT_EQ(joins(28, asking(10, 10), asking(8, 4)), 0);
-  // The first ends after a token and gives its 11 back, before the other has its 30.
+  // The first ends after a token and gives its 11 back before the other needs its 30.
   EXPECT_EQ(joins(39, asking(10, 2), asking(8, 30)), 1);
   EXPECT_EQ(joins(38, asking(10, 2), asking(8, 30)), 0);
 }
 
-// 20 tokens of room: after three steps of both, one must give way, the one with the longer prompt.
-TEST(Sglang, TheLongerPromptIsRetracted) {
+// Room for 20 tokens: after three steps of both, the one with the longer prompt must be retracted.
+TEST(Sglang, longer_prompt_is_retracted) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.token_budget = 100;
   p.blocks = 20;
@@ -368,7 +372,7 @@ TEST(Sglang, TheLongerPromptIsRetracted) {
     EXPECT_EQ(e.step(), swapped ? "1:1:9" : "0:1:9");
     EXPECT_EQ(e.batch().preempted, std::vector<int>{swapped ? 0 : 1});
   }
-  // Who has more of its answer stays, whatever its prompt.
+  // The request that has generated more stays, whatever its prompt.
   StepwiseEngine e(p);
   e.add(asking(9, 60));
   e.step();
@@ -383,7 +387,7 @@ TEST(Sglang, TheLongerPromptIsRetracted) {
   EXPECT_EQ(e.batch().preempted, std::vector<int>{2});
 }
 
-TEST(Sglang, TheLongestFoundPrefixGoesFirst) {
+TEST(Sglang, longest_found_prefix_goes_first) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.prefix_cache = true;
   p.token_budget = 100;
@@ -398,7 +402,7 @@ TEST(Sglang, TheLongestFoundPrefixGoesFirst) {
   }
 }
 
-TEST(Tensorrt, ReservesWholeAnswers) {
+TEST(Tensorrt, whole_answers_are_reserved) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.blocks = 5;
   for (const int output : {4, 5}) {
@@ -407,7 +411,7 @@ TEST(Tensorrt, ReservesWholeAnswers) {
     e.add(asking(4, output));
     EXPECT_EQ(e.step(), output == 4 ? "0:6:0 1:4:0" : "0:6:0");
   }
-  // What runs keeps what it will need.
+  // Running requests keep what they will need.
   StepwiseEngine later(p);
   later.add(asking(6, 6));
   later.step();
@@ -417,7 +421,7 @@ TEST(Tensorrt, ReservesWholeAnswers) {
   beside.add(asking(6, 6));
   beside.step();
   beside.add(asking(4, 4));
-  EXPECT_EQ(beside.step(), "0:1:6 1:4:0") << "of its three blocks it holds two already";
+  EXPECT_EQ(beside.step(), "0:1:6 1:4:0") << "it already holds two of its three blocks";
   p.max_sequences = 1;
   p.blocks = 100;
   StepwiseEngine places(p);
@@ -426,7 +430,7 @@ TEST(Tensorrt, ReservesWholeAnswers) {
   EXPECT_EQ(places.step(), "0:2:0");
 }
 
-TEST(Tensorrt, CutsPromptsAtItsUnit) {
+TEST(Tensorrt, prompts_are_cut_at_the_chunk_unit) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   const auto plan = [&](int unit, int second) {
     p.chunk_unit = unit;
@@ -439,7 +443,7 @@ TEST(Tensorrt, CutsPromptsAtItsUnit) {
   EXPECT_EQ(plan(3, 7), "0:6:0 1:3:0");
   EXPECT_EQ(plan(8, 7), "0:6:0");
   EXPECT_EQ(plan(8, 4), "0:6:0 1:4:0") << "all fit";
-  // Those that decode are counted first, wherever they stand.
+  // Decoding requests are counted first, wherever they are in the order.
   p.chunk_unit = 2;
   StepwiseEngine e(p);
   e.add(asking(3, 9));
@@ -455,8 +459,8 @@ TEST(Tensorrt, CutsPromptsAtItsUnit) {
   EXPECT_EQ(whole.step(), "0:1:3 1:8:0");
 }
 
-// Equal beginnings are computed once: the others come a step later and find them.
-TEST(Tensorrt, EqualPromptsWaitForTheFirst) {
+// Equal beginnings are computed once: the other requests come a step later and find them.
+TEST(Tensorrt, equal_prompts_wait_for_the_first) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.prefix_cache = true;
   p.token_budget = 100;
@@ -483,7 +487,7 @@ TEST(Tensorrt, EqualPromptsWaitForTheFirst) {
   EXPECT_EQ(two.step(), "0:9:0 2:9:0") << "less than a block in common is not waited for";
 }
 
-TEST(Tensorrt, WithoutReservesTheLastGivesWay) {
+TEST(Tensorrt, without_reservation_the_last_request_is_paused) {
   EnginePolicy p = tiny(EngineKind::tensorrt_llm);
   p.max_utilisation = true;
   p.blocks = 4;
@@ -495,7 +499,7 @@ TEST(Tensorrt, WithoutReservesTheLastGivesWay) {
   EXPECT_EQ(e.step(), "0:1:7");
   EXPECT_EQ(e.batch().preempted, std::vector<int>{1});
   EXPECT_EQ(e.plan(), "0:1:8");
-  EXPECT_EQ(e->steady(), 1) << "whoever gave way may come back";
+  EXPECT_EQ(e->steady(), 1) << "the preempted request may come back";
 }
 
 }  // namespace

@@ -202,8 +202,8 @@ const Batch& SglangScheduler::plan() {
 }
 
 int SglangScheduler::steady() const {
-  const bool nobody_joins = chunked_ < 0 && (waiting() == 0 || full_ || no_slot_);
-  return decoding_ && nobody_joins ? Scheduler::steady() : 1;
+  const bool none_joins = chunked_ < 0 && (waiting() == 0 || full_ || no_slot_);
+  return decoding_ && none_joins ? Scheduler::steady() : 1;
 }
 
 void SglangScheduler::done(int times) {

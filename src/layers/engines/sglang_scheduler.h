@@ -12,7 +12,6 @@
 // SGLang's drainer, which holds back adapters that run on and on, is off by default and not
 // modelled. Differences: the cache is shared in pages of block_tokens and evicted by last use,
 // while SGLang evicts leaves of a radix tree; equal prefixes within a batch are not held back.
-// where SGLang forgets leaves of a radix tree; in-batch prefixes are not held back.
 #pragma once
 
 #include "layers/engines/scheduler.h"

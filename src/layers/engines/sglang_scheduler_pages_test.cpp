@@ -6,8 +6,8 @@
 namespace orrery::engines {
 namespace {
 
-// Pages of four tokens and ten tokens a step: two that are left are no page.
-TEST(SglangPages, APromptIsCutAtAPageOrNotBegun) {
+// Pages of four tokens and ten tokens per step: the two that are left do not make a page.
+TEST(SglangPages, prompt_is_cut_at_a_page_or_not_begun) {
   EnginePolicy p = tiny(EngineKind::sglang);
   p.block_tokens = 4;
   StepwiseEngine e(p);

@@ -35,7 +35,7 @@ class TrtllmScheduler : public Scheduler {
   void give_tokens();
   void start(int id);
 
-  std::vector<int> chosen_;  // in order; running requests first
+  std::vector<int> chosen_;  // chosen requests in order, running ones first
   bool blocked_ = true;
 };
 

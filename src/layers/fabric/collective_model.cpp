@@ -35,7 +35,7 @@ struct Work {
   double in_share = 1;
   double out_share = 1;
   double crossings = 0;      // consecutive network latencies
-  double fill = 1;           // of an all_reduce's pipeline
+  double fill = 1;           // share of an all_reduce's pipeline fill
   double hops = 0;           // consecutive links beyond those in a host of eight
   double serial = 0;         // share of the faster level's time that the slower one does not hide
   bool simple_only = false;  // no low-latency protocol at any size

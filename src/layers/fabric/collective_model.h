@@ -55,7 +55,7 @@ struct ScaleUpCurve {
 
 // The performance a library gets from the NICs.
 struct NetworkCurve {
-  double share = 0.95;                 // of a NIC's rate
+  double share = 0.95;                 // share of a NIC's rate
   double pair_share = 0.75;            // all_to_all
   Seconds latency = microseconds(12);  // one crossing, posted by the host and flushed
   double ramp = 1.8;
@@ -78,7 +78,7 @@ struct LinkHierarchy {
   double nics_per_rank = 1;  // 0.5: two accelerators share a NIC
   NetworkCurve network;
   ProtocolStep protocol;
-  double oversubscription = 1;  // of the fabric between leaves; slows traffic that crosses it
+  double oversubscription = 1;  // between leaves; slows traffic that crosses the fabric
   double network_free = 1;      // share of NICs and uplinks not used by other traffic
   bool sharp = false;           // switches can sum
   Seconds host_launch;          // added by the calling framework: about 18 us for eager PyTorch

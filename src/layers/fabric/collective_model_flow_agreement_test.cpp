@@ -1,4 +1,4 @@
-// The closed form and the flows share no code but the topology: where theory is exact they must
+// The closed form and the flows share only the topology code: where the theory is exact they must
 // agree.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ FabricGraph hosts(int leaves) {
   return build_tree({.leaves_per_group = leaves, .latency = Seconds(0)});
 }
 
-// A ring all_gather of n chunks is n - 1 steps, in each of which every host sends one chunk on.
+// A ring all_gather of n chunks takes n - 1 steps, in each of which every host passes one chunk on.
 TEST(CollectiveFlowAgreement, ring_time_agrees_with_flows) {
   const FabricGraph g = hosts(4);
   const int n = g.endpoints;
@@ -48,7 +48,7 @@ TEST(CollectiveFlowAgreement, all_to_all_time_agrees_with_flows) {
   EXPECT_NEAR(closed, flows, 1e-3 * closed);
 }
 
-// Storage traffic on the same NIC: max-min gives each half, as the closed form says.
+// Storage traffic on the same NIC: max-min fairness gives each half, as the closed form says.
 TEST(CollectiveFlowAgreement, shared_nic_agrees_with_flows) {
   const FabricGraph g = hosts(2);
   Router router(g, {});

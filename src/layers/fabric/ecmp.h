@@ -31,7 +31,7 @@ struct EcmpSpread {
   double worst_load = 0;  // mean over trials of the highest link load
   double mean_rate = 0;   // per message, as a share of its NIC
   double least_rate = 0;
-  double worst_load_deviation = 0;  // over trials
+  double worst_load_deviation = 0;  // standard deviation over trials
   double mean_rate_deviation = 0;
 };
 

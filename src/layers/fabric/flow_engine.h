@@ -56,7 +56,7 @@ struct FlowRequest {
   double cap = kUncapped;  // bytes per second
   std::uint8_t priority = 0;
   std::uint64_t tag = 0;             // passed back to the observer
-  FlowObserver* observer = nullptr;  // of this flow; null: the engine's
+  FlowObserver* observer = nullptr;  // this flow's observer; null: the engine's
 };
 
 struct FlowOptions {
@@ -138,7 +138,7 @@ class FlowEngine final : public sim::EventHandler {
 
   sim::Kernel& kernel_;
   FlowOptions options_;
-  std::vector<double> capacity_;  // by link
+  std::vector<double> capacity_;  // indexed by link
   // Link numbers in order of first use, so that flows which start together have their links close
   // together in memory.
   std::vector<std::uint32_t> solver_ids_;
@@ -146,12 +146,12 @@ class FlowEngine final : public sim::EventHandler {
   FlowTable table_;
   FlowGroups groups_;
   FlowGroupId last_solved_;
-  std::vector<FlowGroupId> touched_;  // at this instant
+  std::vector<FlowGroupId> touched_;  // groups to solve at this instant
   FlowObserver* observer_ = nullptr;
-  std::vector<FlowObserver*> observers_;  // by flow; empty: no flow has its own observer
+  std::vector<FlowObserver*> observers_;  // indexed by flow; empty: no flow has its own observer
   std::vector<std::int64_t> finished_;    // nanoseconds; -1 while it runs
   std::vector<std::uint64_t> tags_;
-  std::map<std::int64_t, Arrival> due_;  // by end of the latency
+  std::map<std::int64_t, Arrival> due_;  // keyed by the end of the latency
   Arrival* last_due_ = nullptr;
   std::int64_t last_due_at_ = -1;
   std::vector<std::vector<FlowId>> free_by_hops_;

@@ -1,4 +1,4 @@
-// When completions of flows are reported: gathered within a tolerance, and after changes.
+// When completions of flows are reported: batched within a tolerance, and after changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,9 +22,9 @@ struct Turns {
   double finish(FlowId f) const { return engine.finish_time(f).seconds().base(); }
 };
 
-// When it is told of each end, and how many flows then run.
-struct ToldEnds : FlowObserver {
-  explicit ToldEnds(const FlowEngine& e) : engine(e) {}
+// Records when it is notified of each end, and how many flows run then.
+struct SeenEnds : FlowObserver {
+  explicit SeenEnds(const FlowEngine& e) : engine(e) {}
   const FlowEngine& engine;
   std::vector<double> at;
   std::vector<std::uint64_t> tags;
@@ -36,7 +36,7 @@ struct ToldEnds : FlowObserver {
   }
 };
 
-// Begun, solved, timed, and looked at once more when it is cancelled.
+// Created, solved, timed, and visited once more when it is cancelled.
 TEST(FlowCompletions, empty_group_is_not_solved) {
   Turns t({10});
   const FlowId only = t.engine.start({.path = t.first, .bytes = 100});
@@ -48,12 +48,13 @@ TEST(FlowCompletions, empty_group_is_not_solved) {
   EXPECT_EQ(t.engine.visits(), 4U);
   EXPECT_FALSE(t.engine.is_done(only));
   EXPECT_EQ(t.engine.active(), 0U);
-  // A capacity that changes where nobody sends is nobody's concern.
+  // Changing the capacity of an unused link has no effect.
   t.engine.set_capacity(0, BytesPerSecond(3));
   EXPECT_EQ(t.kernel.pending(), 0U);
 }
 
-// Apart each is solved by itself, at its start. As a whole both are at every change: at 0, 2 and 5.
+// Separately each is solved once, at its start. As a whole both are solved at every change: at 0, 2
+// and 5.
 TEST(FlowCompletions, solving_whole_gives_the_same_times) {
   for (const bool whole : {false, true}) {
     Turns t({10, 10}, {.whole = whole});
@@ -68,18 +69,18 @@ TEST(FlowCompletions, solving_whole_gives_the_same_times) {
     c.until(1);
     c.engine.set_capacity(1, BytesPerSecond(7));
     c.kernel.run();
-    EXPECT_EQ(c.engine.solves(), whole ? 2U : 1U) << "a link that nobody uses";
+    EXPECT_EQ(c.engine.solves(), whole ? 2U : 1U) << "an unused link";
     EXPECT_NEAR(c.engine.last_finish().seconds().base(), 10, 1e-9);
   }
 }
 
-// In thirds at first: ends at 3, 12 and 30 s, so a tenth of the span is 3 s, and the first is told
-// of at 6 s. Then b and c have 20 and 80 bytes left, in halves: 4 and 16 s, a tenth of 6 + 16 s
-// later. c has 49 bytes left at 12.2 s, alone.
+// Each gets a third at first: ends would be at 3, 12 and 30 s, so a tenth of the span is 3 s, and
+// the first end is reported at 6 s. Then b and c have 20 and 80 bytes left and get halves: the next
+// report is 4 plus a tenth of 6 + 16 s later. c alone has 49 bytes left at 12.2 s.
 TEST(FlowCompletions, completions_are_gathered_over_a_share_of_the_span) {
   Turns t({10}, {.tolerance = 0.1});
-  ToldEnds told(t.engine);
-  t.engine.observe(&told);
+  SeenEnds seen(t.engine);
+  t.engine.observe(&seen);
   const FlowId a = t.engine.start({.path = t.first, .bytes = 10, .tag = 7});
   const FlowId b = t.engine.start({.path = t.first, .bytes = 40, .tag = 8});
   const FlowId c = t.engine.start({.path = t.first, .bytes = 100, .tag = 9});
@@ -87,68 +88,68 @@ TEST(FlowCompletions, completions_are_gathered_over_a_share_of_the_span) {
   EXPECT_NEAR(t.finish(a), 3, 1e-6);
   EXPECT_NEAR(t.finish(b), 10, 1e-6);
   EXPECT_NEAR(t.finish(c), 17.1, 1e-6);
-  ASSERT_EQ(told.at.size(), 3U);
-  EXPECT_NEAR(told.at[0], 6, 1e-6);
-  EXPECT_NEAR(told.at[1], 12.2, 1e-6);
-  EXPECT_NEAR(told.at[2], 17.1, 1e-6);
-  EXPECT_THAT(told.tags, ElementsAre(7, 8, 9));
-  EXPECT_THAT(told.running, ElementsAre(2, 1, 0));
+  ASSERT_EQ(seen.at.size(), 3U);
+  EXPECT_NEAR(seen.at[0], 6, 1e-6);
+  EXPECT_NEAR(seen.at[1], 12.2, 1e-6);
+  EXPECT_NEAR(seen.at[2], 17.1, 1e-6);
+  EXPECT_THAT(seen.tags, ElementsAre(7, 8, 9));
+  EXPECT_THAT(seen.running, ElementsAre(2, 1, 0));
   EXPECT_EQ(t.engine.solves(), 3U);
 }
 
-// The span begins when the first of them started, not when they had their latency behind them: at
-// 2 s it is 2 + 30 s, and a third of the way the first is told of 3 + 3.2 s later.
+// The span begins when the first of them started, not after their latency: at 2 s it is 2 + 30 s,
+// and a third of the way the first is reported, 3 + 3.2 s later.
 TEST(FlowCompletions, span_begins_with_the_first_start) {
   Turns t({10}, {.tolerance = 0.1});
-  ToldEnds told(t.engine);
-  t.engine.observe(&told);
+  SeenEnds seen(t.engine);
+  t.engine.observe(&seen);
   const FlowId a = t.engine.start({.path = t.first, .bytes = 10, .latency = 2});
   t.until(1);
   t.engine.start({.path = t.first, .bytes = 40, .latency = 1});
   t.engine.start({.path = t.first, .bytes = 100, .latency = 1});
   t.until(9);
   EXPECT_NEAR(t.finish(a), 5, 1e-6);
-  ASSERT_EQ(told.at.size(), 1U);
-  EXPECT_NEAR(told.at[0], 8.2, 1e-6);
+  ASSERT_EQ(seen.at.size(), 1U);
+  EXPECT_NEAR(seen.at[0], 8.2, 1e-6);
 }
 
-// In halves from 0 on: a runs dry at 2 s and would be told of at 2 + 2 s. An arrival at 3 s has it
-// told then, and its end is its own.
+// Both get halves from 0 on: a finishes at 2 s and would be reported at 2 + 2 s. An arrival at 3 s
+// causes the report then, with a's own end time.
 TEST(FlowCompletions, drained_flow_ends_at_the_next_arrival) {
   Turns t({10}, {.tolerance = 0.1});
-  ToldEnds told(t.engine);
-  t.engine.observe(&told);
+  SeenEnds seen(t.engine);
+  t.engine.observe(&seen);
   const FlowId a = t.engine.start({.path = t.first, .bytes = 10});
   const FlowId c = t.engine.start({.path = t.first, .bytes = 100});
   const FlowId d = t.engine.start({.path = t.first, .bytes = 1000, .latency = 3});
   t.until(3.5);
   EXPECT_NEAR(t.finish(a), 2, 1e-6);
-  ASSERT_EQ(told.at.size(), 1U);
-  EXPECT_NEAR(told.at[0], 3, 1e-9);
+  ASSERT_EQ(seen.at.size(), 1U);
+  EXPECT_NEAR(seen.at[0], 3, 1e-9);
   EXPECT_EQ(t.engine.rate(c).base(), 5);
   EXPECT_EQ(t.engine.rate(d).base(), 5);
 }
 
 TEST(FlowCompletions, simultaneous_completions_end_before_any_is_reported) {
   Turns t({10, 10});
-  ToldEnds told(t.engine);
-  ToldEnds own(t.engine);
-  t.engine.observe(&told);
+  SeenEnds seen(t.engine);
+  SeenEnds own(t.engine);
+  t.engine.observe(&seen);
   t.engine.start({.path = t.first, .bytes = 50, .tag = 1});
   t.engine.start({.path = t.first, .bytes = 50, .tag = 2, .observer = &own});
   t.engine.start({.path = t.first, .bytes = 50, .tag = 3});
   t.kernel.run();
-  EXPECT_THAT(told.tags, ElementsAre(1, 3));
+  EXPECT_THAT(seen.tags, ElementsAre(1, 3));
   EXPECT_THAT(own.tags, ElementsAre(2));
-  EXPECT_THAT(told.running, ElementsAre(0, 0));
-  EXPECT_NEAR(told.at[0], 15, 1e-9);
+  EXPECT_THAT(seen.running, ElementsAre(0, 0));
+  EXPECT_NEAR(seen.at[0], 15, 1e-9);
 }
 
-// Of a number that is used again nothing is left: not its weight, its cap, its class, its observer.
+// A reused number keeps nothing of its old flow: neither weight, cap, priority nor observer.
 TEST(FlowCompletions, reused_id_has_the_terms_of_its_new_flow) {
   Turns t({10});
   t.engine.keep_finished(false);
-  ToldEnds own(t.engine);
+  SeenEnds own(t.engine);
   const FlowId old = t.engine.start(
       {.path = t.first, .bytes = 8, .weight = 3, .cap = 4, .priority = 2, .observer = &own});
   t.kernel.run();

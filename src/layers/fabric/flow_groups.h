@@ -32,8 +32,8 @@ struct FlowGroup {
   std::uint32_t left = 0;     // flows that left since it was last divided
   bool is_component = false;  // was a single component when last divided
   bool is_fresh = false;      // created at this instant, to be divided later
-  bool has_grown = true;      // since it was last solved
-  bool is_touched = false;    // to be solved at the end of this instant
+  bool has_grown = true;      // gained flows since it was last solved
+  bool is_touched = false;    // must be solved at the end of this instant
   bool has_cancelled = false;
   bool is_met = false;
 };
@@ -93,8 +93,8 @@ class FlowGroups {
 
   std::deque<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<FlowGroupId> labels_;  // by link
-  std::vector<LinkSet> sets_;        // by link
+  std::vector<FlowGroupId> labels_;  // indexed by link
+  std::vector<LinkSet> sets_;        // indexed by link
   std::uint32_t division_ = 0;
   std::uint64_t visits_ = 0;
 };

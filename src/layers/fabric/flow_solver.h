@@ -94,11 +94,11 @@ class MaxMinSolver {
 
   std::vector<double> capacity_;
   std::vector<LinkState> links_;
-  std::vector<double> level_;         // of the round
+  std::vector<double> level_;         // level in this round
   std::vector<std::uint32_t> agree_;  // flows of the link for which no other link has a lower level
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> open_;         // touched links with flows not yet frozen
-  std::vector<std::uint8_t> frozen_;        // by flow
+  std::vector<std::uint8_t> frozen_;        // indexed by flow
   std::vector<std::uint32_t> index_begin_;  // start of a link's flows in index_, for touched links
   std::vector<std::uint32_t> index_count_;
   std::vector<std::uint32_t> index_;

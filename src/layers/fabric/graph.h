@@ -53,7 +53,7 @@ struct TreeLayout {
     std::int64_t uplinks() const { return std::int64_t{spines} * spine_uplinks; }
   };
   std::vector<Group> groups;
-  std::vector<int> leaf_of;      // by endpoint / planes
+  std::vector<int> leaf_of;      // indexed by endpoint / planes
   std::vector<int> position_of;  // rank among all endpoints, leaf by leaf: D-mod-K's destination
   std::vector<int> group_of_leaf;
   int uplinks = 0;  // per leaf
@@ -77,7 +77,7 @@ struct FabricGraph {
   int rails = 1;                   // endpoints per node and plane
   std::vector<TreeLayout> trees;   // one per plane; empty if routes are searched
   std::vector<int> torus;          // sizes, if it is a torus
-  LinkId first_scaleup_link = -1;  // of endpoint 0's cable to its node switch; -1: none
+  LinkId first_scaleup_link = -1;  // endpoint 0's cable to its node switch; -1: none
   std::vector<std::string> names;  // the vertices' names in an edge list
 
   // Adjacency: the links that leave v.

@@ -35,7 +35,7 @@ struct IncastSpec {
 struct IncastBound {
   Bytes queued;            // before the first control signal acts
   double cuts = 0;         // halvings until the senders' sum fits
-  Seconds fill_time;       // until Xoff
+  Seconds fill_time;       // time until the queue reaches Xoff
   bool pauses = false;     // Xoff is reached before control acts
   bool overflows = false;  // the queue exceeds the buffer: drops if there is no PFC
   Seconds drain_time;      // time to empty the queue once nothing flows in
@@ -83,7 +83,7 @@ std::vector<RoceFinding> check_roce(const RoceSettings& settings);
 struct FabricComparison {
   double infiniband_rate = 0;  // rate of a permutation, as a share of the wire
   double roce_hashed_rate = 0;
-  double roce_spread_rate = 0;  // with several queue pairs or packet spraying
+  double roce_spread_rate = 0;  // rate with several queue pairs or packet spraying
   Seconds infiniband_latency;   // one crossing of the fabric, switches only
   Seconds roce_latency;
 };

@@ -38,8 +38,8 @@ constexpr std::array<Tables, 3> kTables = {{
 
 struct Case {
   double n, g, k, bytes;
-  double steps;      // of the ring
-  double net_steps;  // of those, over the network
+  double steps;      // steps of the ring
+  double net_steps;  // those steps that cross the network
   std::size_t nodes_column;
   double nic_bus;  // GB/s of all NICs of a node together
 };

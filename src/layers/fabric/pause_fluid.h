@@ -121,7 +121,7 @@ class PauseFluid {
     double share = 0;    // share of the waiting bytes that moves
     double stopped_s = 0;
     bool is_ingress = false;
-    bool pausing = false;  // its far end asks for a pause
+    bool pausing = false;  // its far end requests a pause
     bool paused = false;   // the pause, effective a step later
     bool stuck = false;
     bool shut = false;
@@ -144,7 +144,7 @@ class PauseFluid {
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<Cell> cells_;
-  std::vector<std::vector<double>> marks_;  // by step of the way back, then by link
+  std::vector<std::vector<double>> marks_;  // indexed by step of the way back, then by link
   std::vector<bool> any_mark_;
   std::uint64_t steps_ = 0;
   std::uint64_t pauses_ = 0;

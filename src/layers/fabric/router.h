@@ -1,9 +1,8 @@
 // Which links a message takes. One interface for trees (by formula), tori (dimension order) and any
 // other graph (shortest paths, searched once per destination).
 //
-// fixed: D-mod-K. At a leaf the uplink is d mod U, at a spine (d / U) mod u, where d is the
-// destination's
-//   position: the choice of SimGrid's fat-tree zone and of static InfiniBand routing.
+// fixed: D-mod-K. At a leaf the uplink is d mod U, at a spine (d / U) mod u, with d the position of
+//   the destination: the choice of SimGrid's fat-tree zone and of static InfiniBand routing.
 // ecmp: a hash of (source, destination, queue pair) chooses among equal paths. Each switch has its
 //   own salt unless `polarised`; then all use one hash, and a spine sees only part of its values.
 // adaptive: the path whose busiest link carries the fewest flows placed so far.

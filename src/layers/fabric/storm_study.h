@@ -24,19 +24,19 @@ inline constexpr int kStormNodes = 256;
 struct StormSpec {
   RoutingOptions routing;
   int queue_pairs = 1;  // per hashed message
-  int partners = 4;     // that a node sends to; with all others, every node would be stopped
+  int partners = 4;     // nodes that each node sends to; if all, a storm stops every node
   PauseOptions options;
 };
 
 struct StormReport {
-  int nodes = 0;  // in the simulated network
+  int nodes = 0;  // nodes in the simulated network
   double reach = 0;
   double left = 1;
   Seconds spread;
   std::uint64_t pauses = 0;
   double back =
       1;  // share of the rate of messages not to it, after the watchdog acted; without one, `held`
-  double held = 1;    // the same while the storm lasts
+  double held = 1;    // the same share while the storm lasts
   double before = 1;  // share of the wire that a node gets without a storm
 };
 

@@ -28,7 +28,7 @@ struct FabricSpec {
   int rails = 8;   // endpoints per node: its NICs on this network (GPUs for scale_up)
   int radix = 64;  // switch ports at the rate of an endpoint's port
   int planes = 1;  // 2: each port of a NIC is in its own plane
-  BytesPerSecond link_rate = gbits_per_s(400);  // of one endpoint's port, per direction
+  BytesPerSecond link_rate = gbits_per_s(400);  // rate of one endpoint's port, per direction
   Seconds link_latency = nanoseconds(500);      // one link and the switch behind it: assumption
   double oversubscription = 1;                  // leaf: down divided by up; 4.0/3 for DGX storage
   int tiers = 0;                                // 0: two if they suffice, otherwise three
@@ -62,14 +62,14 @@ struct SwitchGroup {
 struct Topology {
   FabricSpec spec;
   int tiers = 0;
-  std::vector<SwitchGroup> groups;  // of one plane; empty for torus and dragonfly
+  std::vector<SwitchGroup> groups;  // groups of one plane; empty for torus and dragonfly
   int leaf_uplinks = 0;             // per leaf
   std::int64_t endpoints = 0;       // ports of nodes: nodes * rails * planes
   std::int64_t leaves = 0;
   std::int64_t spines = 0;
   std::int64_t cores = 0;
-  std::int64_t node_links = 0;        // without the fabric manager's
-  std::int64_t spare_leaf_ports = 0;  // of fat trees
+  std::int64_t node_links = 0;        // links to nodes, without the fabric manager's
+  std::int64_t spare_leaf_ports = 0;  // in fat trees; 0 otherwise
   std::int64_t manager_links = 0;     // manager_ports, or as many as the spare ports allow
   std::int64_t leaf_spine_links = 0;  // dragonfly: local links
   std::int64_t spine_core_links = 0;  // dragonfly: global links

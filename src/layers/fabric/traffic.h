@@ -32,10 +32,10 @@ struct TrafficOptions {
 
 struct TrafficResult {
   std::vector<double> finish;  // seconds, by message; infinity if it never ends
-  double last = 0;             // of the messages that end
+  double last = 0;             // end of the last message that ends
   std::size_t unreachable = 0;
   LinkId limiting_link = -1;    // the link that needs longest for the bytes it carries
-  double limiting_seconds = 0;  // its time
+  double limiting_seconds = 0;  // time of the limiting link
   std::uint64_t solves = 0;
 };
 

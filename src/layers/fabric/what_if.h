@@ -29,7 +29,7 @@ struct LossReport {
   std::string lost;  // "leaf 0 - spine 5"
   Seconds alone;     // time of a message with no other traffic on its path
   Seconds before;
-  Seconds after;     // of the messages that still arrive
+  Seconds after;     // time of the messages that still arrive
   double share = 1;  // before / after: rate left for the slowest member
   double closed_form_share = 1;
   std::int64_t cut = 0;     // messages without a path

@@ -1,7 +1,7 @@
 // Coolant distribution: flow, temperatures, redundancy, ride-through.
 //
 //   rise [K]     = k * heat [kW] / flow [L/min]    k = 60 / (rho cp): 14.3 water, 15.2 PG25
-// ride-through = volume rho cp margin / heat     time until the coolant is warmer by `margin`
+//   ride-through = volume rho cp margin / heat     time until the coolant is warmer by `margin`
 //
 // The design point of the OCP liquid guideline is 1.5 L/min per kW (a rise of about 10 K), range
 // 1.25 to 2.0: 150 L/min for 100 kW. Sources: data/catalog/cdu_sizing.csv. Wrong for two-phase

@@ -50,7 +50,7 @@ struct CleanTimes {
 struct CleanEffect {
   Seconds held;
   GramsPerJoule with;     // intensity while it runs
-  GramsPerJoule without;  // the same without waiting
+  GramsPerJoule without;  // intensity without waiting
 
   double ratio() const { return without > GramsPerJoule(0) ? with / without : 1; }
 };

@@ -16,7 +16,7 @@
 namespace orrery::facility {
 
 struct WeatherPoint {
-  double share = 0;  // of the year
+  double share = 0;  // share of the year
   double dry_c = 0;
   double wet_c = 0;
 };

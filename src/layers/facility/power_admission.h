@@ -15,8 +15,8 @@ namespace orrery::facility {
 struct PowerRoom {
   Watts feed;
   double pue = 1;
-  Watts always;   // of IT
-  Watts running;  // by jobs, at their peak, above idle
+  Watts always;   // IT power that is always drawn
+  Watts running;  // drawn by jobs at their peak, above idle
 
   Watts left() const;
 };

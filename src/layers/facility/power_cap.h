@@ -36,7 +36,7 @@ struct Feed {
   std::string name;
   int parent = -1;  // index; -1 for the root
   Watts limit;      // 0: no limit of its own
-  Watts demand;     // of the feed itself; its children are added
+  Watts demand;     // the feed's own; its children's is added
 };
 
 struct FeedState {

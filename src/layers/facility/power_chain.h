@@ -62,7 +62,7 @@ struct ChainResult {
 struct ChainRequest {
   Watts design;  // load at the rack end for which the chain is sized; 0: the present one
   Watts load;    // load at the rack end now
-  double capacity_multiplier = 1;  // of the redundancy scheme
+  double capacity_multiplier = 1;  // from the redundancy scheme
 };
 
 // Stages come utility side first. Sizing and losses are computed from the rack end upwards.

@@ -44,7 +44,7 @@ struct RackFit {
   int nodes = 0;  // per rack; 0 if not even one fits
   RackBound bound = RackBound::none_fits;
   Watts limit;  // the lower of the site's and the method's
-  Watts power;  // of a full rack
+  Watts power;  // draw of a full rack
   Watts liquid_heat;
   Watts air_heat;
   // A liquid-cooled rack whose air heat still exceeds 12 kW.

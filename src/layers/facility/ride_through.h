@@ -9,7 +9,6 @@
 // Generators are assumed to start and to have fuel: published outages that they did not carry have
 // other causes. Real lengths vary more than an exponential distribution if storms are among the
 // causes.
-// other causes. Lengths of outages vary more than an exponential where storms are in them.
 #pragma once
 
 #include <optional>

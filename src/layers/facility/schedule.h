@@ -33,7 +33,7 @@ struct ScheduleItem {
 struct ScheduledItem {
   std::string id;
   std::string name;
-  Seconds start;  // by typical durations
+  Seconds start;  // start by typical durations
   Seconds finish;
   Seconds slack;  // it may slip by this much without delaying the end
   bool critical = false;

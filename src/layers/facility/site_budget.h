@@ -23,7 +23,7 @@ struct SiteBudgetRequest {
 struct SiteBudget {
   Watts it_power;
   int nodes = 0;
-  Watts headroom;  // of the site, with that many nodes
+  Watts headroom;  // the site's unused power with that many nodes
 };
 
 SiteBudget site_budget(const SiteBudgetRequest& request);

@@ -8,7 +8,6 @@
 // only the processes die, whether its drives can still be read, and how the fault is noticed: by a
 // health check, by a collective's timeout, or only when the loss curve changes. Wrong for fleets of
 // other makes; a failure rate of your own scales all causes equally.
-// makes; a rate of one's own moves all causes alike.
 #pragma once
 
 #include <string>
@@ -48,7 +47,7 @@ std::string_view label_of(FaultGroup group);
 struct FaultCause {
   std::string name;
   FaultGroup group = FaultGroup::accelerator;
-  double share = 0;  // of all faults of a host; the shares sum to 1
+  double share = 0;  // share of all faults of a host; the shares sum to 1
   FaultScope scope = FaultScope::host;
   bool keeps_disk = true;  // what the host has written can still be read
   FaultSight sight = FaultSight::health;

@@ -27,21 +27,21 @@ struct LemonPrior {
   // Lemon nodes of one fleet: 1.5 % of the nodes cause 13 % of the failures, hence about ten times
   // the base rate (Kokolis et al., arXiv 2410.21680, as recalled; the multiplier is derived).
   LemonMix mix = {.share = 0.015, .multiplier = 10};
-  PerSecond rate = per_1000_node_days(6.5);  // of the same fleet
+  PerSecond rate = per_1000_node_days(6.5);  // published rate of the same fleet
   // A: how many failures the prior rate counts as; an assumption.
   double rate_failures = 2;
   Seconds memory = days(30);  // tau; an assumption
-  double odds_bound = 10;     // with higher odds a node counts as a lemon
+  double odds_bound = 10;     // above these odds a node counts as a lemon
 };
 
 double faded(const FadingCount& count, Seconds now, Seconds memory);
 FadingCount struck(const FadingCount& count, Seconds now, double weight, Seconds memory);
 
 struct LemonEvidence {
-  double node_weight = 0;   // of the node, decayed to now
-  double other_weight = 0;  // of all other nodes
+  double node_weight = 0;   // the node's failures, decayed to now
+  double other_weight = 0;  // all other nodes' failures
   double other_nodes = 0;
-  Seconds watched;  // since observation began
+  Seconds watched;  // time since observation began
 };
 
 double lemon_odds(const LemonEvidence& evidence, const LemonPrior& prior);

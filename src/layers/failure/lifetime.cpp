@@ -12,7 +12,7 @@ namespace orrery::failure {
 namespace {
 
 constexpr int kSteps = 256;
-constexpr double kLongRun = 8;  // in means
+constexpr double kLongRun = 8;  // in units of the mean
 // No lifetime law is known this far down its tail, and parts that arrive broken are not a matter of
 // wear: assumed.
 constexpr double kEarlyLeast = 1e-3;

@@ -34,7 +34,7 @@ struct NodeFailureRate {
   PerSecond per_node;
   PerSecond low;  // 80 % interval
   PerSecond high;
-  double nodes = 1;  // of the run in which it was counted
+  double nodes = 1;  // size of the run in which it was counted
   // All interruptions of a run; otherwise hardware failures alone, or assumed.
   bool interruptions = false;
   std::string source;

@@ -15,7 +15,6 @@
 // missing actions again. Limits: the share of the fleet beyond which no node is drained, and jobs
 // that break nodes. Weakness: a silent node may still run its job. Only a fence (a program that
 // powers the node off) makes sure; without one a silent node is left to Slurm's own timeout.
-// powers the node off) makes it certain; without one a silent node is left to Slurm's own timeout.
 #pragma once
 
 #include <string>
@@ -33,7 +32,7 @@ struct JobView {
   JobPhase phase = JobPhase::pending;
   int restarts = 0;
   bool requeueable = true;
-  bool held = false;            // by an operator or by hold_job
+  bool held = false;            // held by an operator or by hold_job
   bool launch_failed = false;   // held by the scheduler for that reason
   bool waits_for_time = false;  // the scheduler gives a begin time as the reason for waiting
   Seconds eligible;             // earliest start
@@ -51,7 +50,7 @@ struct NodeView {
   std::string name;
   bool down = false;
   bool silent = false;   // does not answer the scheduler
-  bool drained = false;  // takes no new work, whoever drained it
+  bool drained = false;  // takes no new work, for whatever reason
   bool broken = false;   // drained as unfit while its daemon still runs: its work must move
   bool spare = false;    // drained to be kept as a spare
   std::string job = {};  // the job on it, if the port knows; JobView::nodes may then be empty

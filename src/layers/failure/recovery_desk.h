@@ -52,7 +52,7 @@ class RecoveryDesk {
   int hosts_;
   RecoveryPolicy policy_;
   RecoveryMemory memory_;
-  std::map<std::string, NodeView> listed_;  // by name
+  std::map<std::string, NodeView> listed_;  // keyed by name
   std::map<std::string, Job> jobs_;
   std::uint64_t looks_ = 0;
 };

@@ -62,7 +62,7 @@ struct RecoveryEvent {
 
 struct NodeMemory {
   bool out = false;          // a failure is in progress and counted
-  bool wants_drain = false;  // until the drain is seen, even if the node came back before
+  bool wants_drain = false;  // set until the drain is seen, even if the node came back before
   bool lemon = false;
   bool fenced = false;
   Seconds silent_since;  // 0: it answers
@@ -70,7 +70,7 @@ struct NodeMemory {
   Seconds forgotten;     // time since when a controller that forgot shows it well; 0: not so
   // The current controller has shown it out, so it no longer forgets that.
   bool out_shown = false;
-  bool drain_shown = false;  // likewise for our drain
+  bool drain_shown = false;  // the same for our drain
   int failures = 0;          // numbers the episodes
   FadingCount weight;
   std::string stood_in_for;  // for a spare that was called: the node it replaces
@@ -123,7 +123,7 @@ struct RecoveryMemory {
   std::map<std::string, NodeMemory> nodes;
   FadingCount all;  // failures of all nodes
   std::map<std::string, JobMemory> jobs;
-  std::map<std::string, Attempt> attempts;  // by action key
+  std::map<std::string, Attempt> attempts;  // keyed by action key
   std::set<std::string> alerted;
 
   bool operator==(const RecoveryMemory&) const = default;

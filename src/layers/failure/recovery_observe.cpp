@@ -318,7 +318,7 @@ class Observer {
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
-  std::map<std::string, std::vector<std::string>> bad_of_;  // by job, if the port reports it
+  std::map<std::string, std::vector<std::string>> bad_of_;  // keyed by job, if the port reports it
   bool shaken_ = false;                                     // the controller has just started
   std::vector<RecoveryEvent> events_;
 };

@@ -19,7 +19,7 @@ struct SaveCycle {
   std::int64_t drain_ns = 0;  // from a stall's end until the copy would survive its hosts
   std::int64_t local_ns = 0;  // from a stall's end until it can be read on its hosts
   double speed = 1;           // work done per second of steps
-  double drain_speed = 1;     // the same during a drain
+  double drain_speed = 1;     // work done per second of steps during a drain
 
   std::int64_t length() const { return interval_ns + stall_ns; }
 };
@@ -27,7 +27,7 @@ struct SaveCycle {
 struct Progress {
   std::int64_t steps_ns = 0;  // wall time in steps
   std::int64_t stall_ns = 0;  // wall time in saves
-  std::int64_t work_ns = 0;   // at the step's own speed
+  std::int64_t work_ns = 0;   // work in terms of the step's own speed
   std::int64_t saves = 0;
   // Part of work_ns in the newest copy that would survive its hosts.
   std::int64_t safe_work_ns = 0;

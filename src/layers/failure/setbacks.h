@@ -15,7 +15,7 @@ struct Setback {
   std::int64_t from_ns = 0;
   std::int64_t to_ns = 0;
   double share = 0;  // share of the time in the window that is lost
-  int cause = 0;     // as numbered by its owner
+  int cause = 0;     // the owner's number of the cause
 
   std::int64_t lost_ns(std::int64_t now_ns) const;
 };

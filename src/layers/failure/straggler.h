@@ -14,8 +14,8 @@ double expected_max_normal(double n);
 
 struct StepSpread {
   double ranks = 1;
-  double deviation = 0;    // of a rank's step time, as a share of its mean
-  double slow_share = 0;   // of the ranks
+  double deviation = 0;    // of a rank's step time, relative to its mean
+  double slow_share = 0;   // share of ranks that are slow
   double slow_factor = 1;  // their step time relative to the others'
 };
 

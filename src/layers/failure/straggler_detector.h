@@ -13,8 +13,6 @@
 // each rank's own mean. Wrong if more than half of the ranks are slow (they then set the standard),
 // if the times include waiting for other ranks (all are then equal), and if ranks do unequal work
 // by design (pipeline stages: pass each stage separately).
-// include the wait for the others (all are equal then), and where ranks do unequal work by plan
-// (the stages of a pipeline: give each stage by itself).
 #pragma once
 
 #include <string>

@@ -18,7 +18,8 @@ constexpr Seconds kTensorCopy = microseconds(2.6);
 constexpr double kAdapterBytes = 2;  // bytes
 // Ranks for which vLLM keeps slots.
 constexpr int kVllmRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
-// The most used adapters form classes of one; the rest form classes that grow by a constant factor.
+// This many of the most used adapters are modelled singly; the rest are grouped into classes whose
+// sizes grow by a constant factor.
 constexpr int kSingle = 16;
 constexpr double kTogether = 1.25;
 constexpr int kSlotBisections = 60;

@@ -120,7 +120,7 @@ double running_with_slots(const ReplicaAdapters& adapters, double all);
 struct PrefixCase {
   double prefix = 0;
   double fresh = 1;    // tokens that a request leaves behind besides it
-  double room = 0;     // of the cache, without what running requests hold of their own
+  double room = 0;     // cache size without what running requests hold of their own
   double running = 0;  // R
 };
 double prefix_found(const ReplicaAdapters& adapters, const PrefixCase& c);

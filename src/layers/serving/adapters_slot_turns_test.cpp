@@ -1,5 +1,5 @@
-// Adapters that take turns in a few slots: waits and loads as the closed form of adapters.h gives
-// them, solved apart to twelve digits, and what they do to first tokens.
+// Adapters that take turns in a few slots: waits and loads from the closed form of adapters.h,
+// compared with separate solutions of twelve digits, and their effect on first tokens.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct TurnCase {
   int slots;
   double skew;
   double running;
-  double first;  // share of the requests that begin a turn
+  double first;  // share of requests that begin a turn
   double wait;
   double wait_p99;
 };
@@ -31,13 +31,13 @@ struct TurnCase {
 constexpr TurnCase kTurns[] = {
     {3, 2, 1, 2.5, 0.30796401785140176, 0.3496847235330226, 3.2823561093036346},
     {5, 2, 0.5, 3, 0.36262602947172795, 0.7487037852644453, 4.208756147711387},
-    // Fewer than one in a hundred waits: the percentile is no less than the mean.
+    // Fewer than one in a hundred waits: the percentile is still no less than the mean.
     {6, 4, 1, 1.5, 0.7030883306383183, 0.0028241552952425744, 0.0028241552952425744},
     {4, 1, 0, 0.3, 0.8977648527181453, 0.43860037619753206, 2.47443059867693},
-    // More of them are asked for all the time than there are slots.
+    // More adapters are requested all the time than there are slots.
     {8, 3, 1, 20, 0.027447958202726674, 2.1420299593942533, 12.776444775027175}};
 
-TEST(SlotTurns, waits_and_loads_of_turns) {
+TEST(SlotTurns, waits_and_loads_match_separate_solutions) {
   for (const TurnCase& c : kTurns) {
     SCOPED_TRACE(c.count);
     const SlotUse use = slot_use(turning(c.count, c.slots, c.skew, 1), c.running);
@@ -45,12 +45,12 @@ TEST(SlotTurns, waits_and_loads_of_turns) {
     EXPECT_NEAR(use.wait, c.wait, 1e-9 * c.wait);
     EXPECT_NEAR(use.wait_p99, c.wait_p99, 1e-9 * c.wait_p99);
     const SlotUse kept = slot_use(turning(c.count, c.slots, c.skew, c.first / 2), c.running);
-    EXPECT_NEAR(kept.loads, c.first / 2, 1e-12) << "what lies in a slot is not loaded again";
+    EXPECT_NEAR(kept.loads, c.first / 2, 1e-12) << "an adapter in a slot is not loaded again";
     EXPECT_EQ(kept.wait, use.wait);
   }
 }
 
-TEST(SlotTurns, nobody_waits_where_all_have_a_slot_or_nobody_runs) {
+TEST(SlotTurns, no_request_waits_with_a_slot_for_each_or_none_running) {
   for (const SlotUse& use :
        {slot_use(turning(3, 3, 1, 0.5), 2), slot_use(turning(3, 4, 1, 0.5), 2),
         slot_use(turning(3, 2, 1, 0.5), 0), slot_use(turning(0, 0, 1, 0), 2)}) {
@@ -61,9 +61,9 @@ TEST(SlotTurns, nobody_waits_where_all_have_a_slot_or_nobody_runs) {
   EXPECT_GT(slot_use(turning(3, 2, 1, 0.5), 0.5).loads, 0);
 }
 
-// R (1 + wait(R)) = 6 at 3.31727095 of five adapters with two slots, and 4 at 2.874131796 of three;
-// looked for in 20 halvings.
-TEST(SlotTurns, of_all_that_are_there_some_run) {
+// R (1 + wait(R)) = 6 at R = 3.31727095 for five adapters with two slots, and 4 at 2.874131796 for
+// three; found in 20 bisections.
+TEST(SlotTurns, requests_present_are_split_into_running_and_waiting) {
   const auto halved = [](double running, double all) {
     const double part = all / (1 << 20);
     return std::ceil(running / part) * part;
@@ -73,10 +73,10 @@ TEST(SlotTurns, of_all_that_are_there_some_run) {
   EXPECT_EQ(running_with_slots(turning(3, 3, 1, 1), 4), 4);
 }
 
-// Four layers of width 64 on two stages of two devices: 8 heads of 16 and two of keys, 96 in the
-// MLP. Queries, keys and values 3 x 64 and half of 192, the output half of 128 and 64, up and gate
-// 2 x 64 and half of 192, down half of 96 and 64.
-TEST(SlotTurns, numbers_of_an_adapter_on_one_device) {
+// Four layers of width 64 on two stages of two devices: 8 query heads of 16 and two KV heads, 96 in
+// the MLP. Queries, keys and values take 3 x 64 and half of 192, the output half of 128 and 64, up
+// and gate 2 x 64 and half of 192, down half of 96 and 64.
+TEST(SlotTurns, adapter_numbers_on_one_device) {
   const catalog::ModelShape model{.id = "dense",
                                   .layers = 4,
                                   .hidden = 64,
@@ -124,8 +124,8 @@ TEST(SlotTurns, numbers_of_an_adapter_on_one_device) {
   EXPECT_EQ(adapter_cost({}, 1, 1, costs).time.base(), 0);
 }
 
-// A millisecond of the host, 0.1 ms for a request that decodes, 1 us for a prompt's token; an
-// adapter is loaded in two.
+// A millisecond of host time, 0.1 ms per decoding request, 1 us per prompt token; an adapter is
+// loaded in two.
 ServingCosts turning_costs() {
   ServingCosts costs;
   costs.kernel = [](const workload::Operation& op) {
@@ -151,7 +151,7 @@ Replica turning_replica() {
   return r;
 }
 
-// Three that decode, as in the second row above: all in milliseconds.
+// Three requests decode, as in the second row above; times in milliseconds.
 TEST(SlotTurns, steady_arrivals_wait_for_a_slot) {
   const RequestShape request{
       .input = 400, .output = 100, .before = milliseconds(30), .before_p99 = milliseconds(70)};
@@ -177,8 +177,8 @@ TEST(SlotTurns, steady_arrivals_wait_for_a_slot) {
   EXPECT_NEAR(p.requests.base(), 3 / (tpot * 0.1), 1e-8);
 }
 
-// Six clients, of whom 3.317 run: the others are among those who wait for them to end.
-TEST(SlotTurns, clients_of_a_closed_loop_wait_for_one_another) {
+// Six clients, of which 3.317 run: the others count among those that wait for them to end.
+TEST(SlotTurns, closed_loop_clients_wait_for_each_other) {
   const RequestShape request{.input = 400, .output = 100, .requests_per_client = 10};
   const ServingPoint p = closed_loop(turning_replica(), request, 6, turning_costs());
   const double running = 3.3172760009765625;

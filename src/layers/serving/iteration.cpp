@@ -53,7 +53,7 @@ struct Layer {
       std::get<workload::Gemm>(out.kernels.back()).stored = kInt4Stored;
     }
   }
-  void pass(double read, double written) {  // in elements of 16 bits
+  void pass(double read, double written) {  // counted in elements of 16 bits
     kernel(workload::MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
   }
   void all_reduce(int ranks) {

@@ -97,7 +97,8 @@ struct Steps {
   double rho = 0;
   double busy = 1;  // share of arrivals that find the engine computing
 
-  double seen() const { return mean + variance / mean; }  // as seen by an arrival: E[T^2] / E[T]
+  // Step length seen by an arrival: E[T^2] / E[T].
+  double seen() const { return mean + variance / mean; }
 };
 
 Steps steps_of(const ServingPoint& p, const RequestShape& r) {

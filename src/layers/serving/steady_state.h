@@ -51,10 +51,10 @@ struct RequestShape {
   // Tokens by which a request advances per step: more than 1 with speculation.
   double accepted_per_step = 1;
   double checked_per_step = 1;     // tokens that the step computes for it
-  double requests_per_client = 0;  // for a test that starts all clients at once; 0: steady arrivals
+  double requests_per_client = 0;  // in a test that starts all clients at once; 0: steady arrivals
   // Mean time until a prompt is complete (retrieval.h), added before every first token.
   Seconds before;
-  Seconds before_p99;  // its 99th percentile; not part of the replica's own time
+  Seconds before_p99;  // 99th percentile of `before`; not part of the replica's own time
 };
 
 // Iterations by which an engine with asynchronous scheduling is ahead (vLLM 0.15 and newer,
@@ -68,7 +68,7 @@ Seconds around_first_token(const Replica& replica);
 // The time of one step of the replica, over all pipeline stages.
 struct StepTime {
   Seconds total;
-  Seconds kernels;  // at the clock that the power limit allows
+  Seconds kernels;  // kernel time at the clock that the power limit allows
   Seconds messages;
   Seconds host;
   Watts power;  // per device
@@ -113,7 +113,7 @@ struct ServingPoint {
   double output_tokens_per_s = 0;  // per replica
   double total_tokens_per_s = 0;   // input and output
   Watts power;                     // mean per device
-  Joules energy_per_output_token;  // over the replica's devices
+  Joules energy_per_output_token;  // summed over the replica's devices
 };
 
 // The state with `concurrency` clients, each of which sends its next request when it is answered.

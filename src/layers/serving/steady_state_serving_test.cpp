@@ -17,7 +17,7 @@ const catalog::Catalog& catalog() {
   return loaded;
 }
 
-// A device of 800 TFLOP/s and 4 TB/s that reaches both, and links without cost.
+// A device that reaches its 800 TFLOP/s and 4 TB/s, and links without cost.
 ServingCosts plain_costs() {
   return {.kernel =
               [](const workload::Operation& op) {
@@ -55,15 +55,15 @@ Replica replica(std::string_view model, int tp, Bytes memory,
 }
 
 // 80 layers x 8 KV heads x 128 x 2 x 2 bytes.
-TEST(ServingMemory, KeysAndValuesOfLlama70b) {
+TEST(ServingMemory, llama_70b_keys_and_values_have_their_known_size) {
   const Replica whole = replica("llama-3-70b", 2, gib(141));
   EXPECT_DOUBLE_EQ(whole.memory.kv_per_token.base(), 327680.0 / 2);
-  // Beyond the KV heads they are copied, not split.
+  // With more ranks than KV heads the heads are copied, not split.
   const Replica wide = replica("llama-3-70b", 16, gib(141));
   EXPECT_DOUBLE_EQ(wide.memory.kv_per_token.base(), 327680.0 / 8);
 }
 
-TEST(ServingMemory, WeightsAreThoseOfTheModel) {
+TEST(ServingMemory, weights_match_the_model) {
   const catalog::ModelShape& m = *catalog().model("llama-3-70b");
   const double total = workload::count_parameters(m).total;
   const Bytes one = serving_weights(m, {.tp = 1}, {});
@@ -72,8 +72,8 @@ TEST(ServingMemory, WeightsAreThoseOfTheModel) {
   EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = catalog::Dtype::fp8}), one * 0.55);
 }
 
-// 4.125 bits for all but the embedding and the head, which stay in 16.
-TEST(ServingMemory, WeightsInFourBitsBringTheirScales) {
+// 4.125 bits for everything except the embedding and the head, which stay in 16.
+TEST(ServingMemory, four_bit_weights_include_their_scales) {
   const catalog::ModelShape& m = *catalog().model("llama-3-70b");
   const workload::ParameterCount p = workload::count_parameters(m);
   const double ends = p.embedding + p.output_head;
@@ -81,8 +81,8 @@ TEST(ServingMemory, WeightsInFourBitsBringTheirScales) {
   EXPECT_NEAR(stored, 4.125 / 8 * (p.total - ends) + 2 * ends, 1e-3 * stored);
 }
 
-// One token reads every weight once: a quarter of the bytes. A long prompt multiplies as before.
-TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
+// One token reads every weight once: a quarter of the bytes. A long prompt is multiplied no faster.
+TEST(ServingIteration, four_bit_weights_are_read_faster_and_multiplied_no_faster) {
   const catalog::ModelShape& m = *catalog().model("llama-3-70b");
   const auto step = [&](const ServingPrecision& precision, const Iteration& iteration) {
     double seconds = 0;
@@ -96,23 +96,23 @@ TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
   };
   const Iteration token{.decoding = 1, .context = 100};
   const double narrow = step({.weights_only = true}, token);
-  // 68.5 billion at 4.125 bits; the head's billion in 16.
+  // 68.5 billion at 4.125 bits; the head's billion in 16 bits.
   EXPECT_NEAR(narrow, (68.5e9 * 4.125 / 8 + 2 * 1.05e9) / 4e12, 0.01 * narrow);
   EXPECT_GT(step({}, token), 3.6 * narrow);
   const Iteration prompt{.prompts = 1, .prompt_tokens = 8192};
   EXPECT_DOUBLE_EQ(step({.weights_only = true}, prompt), step({}, prompt));
 }
 
-// Four-bit checkpoints of experts leave attention in 16 bits, but for one that has its output
-// narrow; dense ones are narrow throughout.
-TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
+// Four-bit checkpoints of experts leave attention in 16 bits, except one with a 4-bit output
+// projection; dense models are 4-bit throughout.
+TEST(ServingIteration, four_bit_experts_leave_attention_in_16_bits) {
   const ServingPrecision narrow{
       .products = catalog::Dtype::fp4, .experts = catalog::Dtype::fp4, .kv = catalog::Dtype::fp8};
   const auto wide_weights = [](const catalog::ModelShape& m, const ServingPrecision& precision) {
     double sum = 0;
     const Iteration token{.decoding = 1, .context = 100};
     for (const WorkGroup& g : iteration_work(m, {.tp = 1}, precision, token).groups) {
-      if (g.repeats <= 1) continue;  // the ends
+      if (g.repeats <= 1) continue;  // embedding and head
       for (const workload::Operation& op : g.kernels) {
         const auto* product = std::get_if<workload::Gemm>(&op);
         if (product && product->dtype == catalog::Dtype::bf16) sum += product->n * product->k;
@@ -125,7 +125,7 @@ TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
   const catalog::ModelShape& m = *catalog().model("deepseek-v3");
   ServingPrecision second = narrow;
   second.narrow_output = true;
-  const double output = 2.0 * m.heads * m.v_head_dim * m.hidden;  // dense layers and routed ones
+  const double output = 2.0 * m.heads * m.v_head_dim * m.hidden;  // in dense and routed layers
   EXPECT_DOUBLE_EQ(wide_weights(m, narrow) - wide_weights(m, second), output);
   EXPECT_GT(wide_weights(m, second), 0.3 * output);
   const double more = 1.0 * m.layers * m.heads * m.v_head_dim * m.hidden * (2 - 9.0 / 16);
@@ -133,19 +133,19 @@ TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
                    more);
 }
 
-TEST(ServingMemory, ALargeModelDoesNotFitOnOneDevice) {
+TEST(ServingMemory, large_model_does_not_fit_on_one_device) {
   EXPECT_FALSE(replica("llama-3-70b", 1, gib(80)).memory.fits);
   EXPECT_TRUE(replica("llama-3-70b", 4, gib(80)).memory.fits);
 }
 
-TEST(ServingMemory, ThePrintedBlockCountWins) {
+TEST(ServingMemory, printed_block_count_takes_precedence) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   const ServingMemory given = serving_memory(r.model, r.split, r.precision, r.engine, gib(80),
                                              {.limits = r.limits, .blocks = 1000});
   EXPECT_DOUBLE_EQ(given.kv_tokens, 16000);
 }
 
-TEST(Engine, KnownByTheNamesOfTheDesignFile) {
+TEST(Engine, engines_are_found_by_their_design_file_names) {
   const engines::Engine* vllm = engines::find_engine(engines(), "vllm");
   ASSERT_NE(vllm, nullptr);
   EXPECT_EQ(vllm->memory_share, 0.92);
@@ -161,7 +161,7 @@ TEST(Engine, KnownByTheNamesOfTheDesignFile) {
   EXPECT_EQ(engines::default_limits(gib(24)).max_sequences, 256);
 }
 
-TEST(Engine, EveryBadValueOfATableIsTold) {
+TEST(Engine, every_bad_value_of_a_table_is_reported) {
   const auto table = CsvTable::parse(
       "id,also,policy,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_"
       "token_ms,"
@@ -177,7 +177,7 @@ TEST(Engine, EveryBadValueOfATableIsTold) {
 }
 
 // At batch 1 a dense model reads each weight once: 2 N bytes over the bandwidth.
-TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
+TEST(SteadyState, one_request_reads_the_weights_once) {
   const Replica r = replica("llama-3-8b", 1, gib(141));
   const StepTime t = step_time(r, {.decoding = 1, .context = 1}, plain_costs());
   const workload::ParameterCount p = workload::count_parameters(r.model);
@@ -186,15 +186,15 @@ TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
   EXPECT_EQ(t.host, r.engine.host_step);
 }
 
-// Prefill of many tokens is bound by FLOPs: 2 N a token and the causal half of attention.
-TEST(SteadyState, APromptCostsItsFlops) {
+// Prefill of many tokens is limited by FLOPs: 2 N per token and the causal half of attention.
+TEST(SteadyState, prompt_costs_its_flops) {
   const Replica r = replica("llama-3-8b", 1, gib(141));
   const StepTime t = step_time(r, {.prompts = 1, .prompt_tokens = 8192}, plain_costs());
   const double flop = 8192 * workload::forward_flops_per_token(r.model, 8192).base();
   EXPECT_NEAR(t.kernels.base(), flop / 800e12, 0.15 * flop / 800e12);
 }
 
-TEST(SteadyState, LittleHolds) {
+TEST(SteadyState, littles_law_holds) {
   const Replica r = replica("llama-3-70b", 4, gib(141));
   const RequestShape request{.input = 1024, .output = 512};
   for (const double b : {1.0, 16.0, 200.0}) {
@@ -204,7 +204,7 @@ TEST(SteadyState, LittleHolds) {
   }
 }
 
-TEST(SteadyState, MoreClientsWaitLongerAndServeMore) {
+TEST(SteadyState, more_clients_wait_longer_and_are_served_more) {
   const Replica r = replica("llama-3-70b", 4, gib(141));
   const RequestShape request{.input = 2048, .output = 256};
   ServingPoint before = closed_loop(r, request, 1, plain_costs());
@@ -218,14 +218,14 @@ TEST(SteadyState, MoreClientsWaitLongerAndServeMore) {
   }
 }
 
-TEST(SteadyState, TheCacheBoundsWhatRuns) {
+TEST(SteadyState, cache_limits_running_requests) {
   const Replica r = replica("llama-3-70b", 2, gib(80), catalog::Dtype::bf16);
   const ServingPoint p = closed_loop(r, {.input = 8192, .output = 1024}, 500, plain_costs());
   EXPECT_EQ(p.bound, ServingBound::kv_cache);
   EXPECT_LT(p.running, 500);
 }
 
-TEST(SteadyState, APrefixCacheShortensTheFirstToken) {
+TEST(SteadyState, prefix_cache_shortens_the_first_token) {
   const Replica r = replica("llama-3-70b", 4, gib(141));
   RequestShape request{.input = 8192, .output = 256};
   const ServingPoint cold = closed_loop(r, request, 16, plain_costs());
@@ -235,7 +235,7 @@ TEST(SteadyState, APrefixCacheShortensTheFirstToken) {
   EXPECT_LT(warm.tpot, cold.tpot);
 }
 
-TEST(SteadyState, CapacityMeetsItsTargetAndOneMoreDoesNot) {
+TEST(SteadyState, capacity_meets_its_target_and_one_more_does_not) {
   const Replica r = replica("llama-3-70b", 4, gib(141));
   const RequestShape request{.input = 1024, .output = 256};
   const ServingTarget target{.ttft_p99 = seconds(2), .tpot_p99 = milliseconds(60)};
@@ -248,9 +248,9 @@ TEST(SteadyState, CapacityMeetsItsTargetAndOneMoreDoesNot) {
               more.bound != ServingBound::none);
 }
 
-// Long prompts and short answers: what binds is the work of the prompts, and a longer answer only
-// adds to it.
-TEST(SteadyState, LongerAnswersServeFewer) {
+// Long prompts and short answers: the prompts' work is the limit, and a longer answer only adds to
+// it.
+TEST(SteadyState, longer_answers_lower_the_capacity) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   double before = 1e9;
   for (const double output : {10.0, 50.0, 100.0, 200.0, 400.0, 800.0}) {
@@ -261,8 +261,8 @@ TEST(SteadyState, LongerAnswersServeFewer) {
   }
 }
 
-// Of R that decode, those who end and those whose prompts enter share the replica's time.
-TEST(SteadyState, ArrivalsConserveWork) {
+// With R decoding requests, ending requests and arriving prompts share the replica's time.
+TEST(SteadyState, steady_arrivals_conserve_work) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   for (const double decoding : {0.1, 1.0, 4.0, 16.0}) {
     for (const double output : {16.0, 256.0}) {
@@ -276,20 +276,20 @@ TEST(SteadyState, ArrivalsConserveWork) {
   }
 }
 
-TEST(SteadyState, AnImpossibleTargetHasNoCapacity) {
+TEST(SteadyState, impossible_target_has_no_capacity) {
   const Replica r = replica("llama-3-70b", 4, gib(141));
   const ServingPoint p = capacity(r, {}, {.tpot_p99 = microseconds(10)}, plain_costs());
   EXPECT_EQ(p.concurrency, 0);
 }
 
-TEST(SteadyState, ReplicasForARate) {
+TEST(SteadyState, replicas_needed_follow_the_rate) {
   EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
   EXPECT_EQ(replicas_needed(PerSecond(0), PerSecond(10), 0.8), 0);
 }
 
-// Published gains of continuous over static batching run from about 3 to 10 (and beyond with long
-// tails): batches drained to their longest output waste the slots of the others.
-TEST(SteadyState, ContinuousBatchingGain) {
+// Published gains of continuous over static batching range from about 3 to 10 (more with long
+// tails): batches that run until their longest output ends waste the slots of the others.
+TEST(SteadyState, continuous_batching_gains_as_published) {
   const Replica r = replica("llama-3-8b", 1, gib(80));
   const RequestShape request{.input = 512, .output = 256};
   const double clients = 128;
@@ -302,8 +302,8 @@ TEST(SteadyState, ContinuousBatchingGain) {
   EXPECT_LT(continuous.output_tokens_per_s / equal.output_tokens_per_s, 1.5);
 }
 
-// Ranks step together, and the more there are the slower is the slowest; two are even.
-TEST(SteadyState, RanksWaitForTheSlowest) {
+// Ranks step together, and the more there are, the slower is the slowest; two are equal.
+TEST(SteadyState, ranks_wait_for_the_slowest) {
   Replica r = replica("llama-3-8b", 1, gib(141));
   const ServingOpCost kernels{.time = Seconds(0.02), .clocked = {}, .core = {}, .memory = {}};
   const ServingCosts source = plain_costs();
@@ -319,7 +319,7 @@ TEST(SteadyState, RanksWaitForTheSlowest) {
   EXPECT_DOUBLE_EQ(seconds(48), seconds(16));
 }
 
-TEST(SteadyState, FewTokensTouchFewExperts) {
+TEST(SteadyState, few_tokens_use_few_experts) {
   const Replica r = replica("deepseek-v3", 8, gib(180), catalog::Dtype::fp8);
   const StepTime one = step_time(r, {.decoding = 1, .context = 1024}, plain_costs());
   const StepTime many = step_time(r, {.decoding = 256, .context = 1024}, plain_costs());
@@ -327,8 +327,8 @@ TEST(SteadyState, FewTokensTouchFewExperts) {
   EXPECT_LT(many.kernels / one.kernels, 64);
 }
 
-// vLLM 0.24 on 8 H200, captured: 4.7 us at 256 B, 18 us at 2 MiB, 48 us at 8 MiB.
-TEST(GraphReduce, AsMeasured) {
+// vLLM 0.24 on 8 H200, captured in a graph: 4.7 us at 256 B, 18 us at 2 MiB, 48 us at 8 MiB.
+TEST(GraphReduce, graph_reduce_matches_measurements) {
   const BytesPerSecond link = gbytes_per_s(450);
   EXPECT_NEAR(graph_all_reduce(bytes(256), 8, link, 4).base(), 4.7e-6, 0.5e-6);
   EXPECT_NEAR(graph_all_reduce(mib(2), 8, link, 4).base(), 18.1e-6, 0.15 * 18.1e-6);

@@ -68,9 +68,10 @@ SaveLoad save_load(double parameters, const StateBytes& per_parameter, const Sav
 
 // Rates that are left unlimited never bind.
 struct WritePath {
-  BytesPerSecond server = kUnlimitedRate;     // of the whole tier, as available to this job
-  BytesPerSecond node = kUnlimitedRate;       // of a node's storage network, or of its local drives
-  BytesPerSecond serialise = kUnlimitedRate;  // of one rank: pickling, checksums, copies
+  BytesPerSecond server = kUnlimitedRate;  // rate of the whole tier, as available to this job
+  // Rate of a node's storage network, or of its local drives.
+  BytesPerSecond node = kUnlimitedRate;
+  BytesPerSecond serialise = kUnlimitedRate;  // rate of one rank: pickling, checksums, copies
   PerSecond creates = kUnlimitedCreates;      // file creations, over all metadata servers
   Seconds commit;                             // barrier, manifest, rename, "latest" pointer
 };
@@ -94,13 +95,13 @@ struct AsyncPath {
   BytesPerSecond copy_rate = kUnlimitedRate;  // device to host, per rank
   Seconds interval;                           // from the start of one save to the start of the next
   Bytes rank_bytes;                           // what one rank snapshots
-  Seconds drain;                              // until the copy is safe, from write_time
+  Seconds drain;                              // time until the copy is safe, from write_time
   double interference = 0;  // share of the step's speed that the drain takes while it runs
 };
 
 struct SaveStall {
   Seconds snapshot;
-  Seconds wait;          // for an unfinished drain
+  Seconds wait;          // stall for an unfinished drain
   Seconds interference;  // summed over the steps during the drain
   Seconds total;
   Seconds stall_end;  // from the save's start until the job computes again

@@ -18,10 +18,10 @@ namespace orrery::storage {
 
 struct DatasetKind {
   std::string id;        // "image", "video", "text", "volume", "tabular"
-  Bytes sample;          // as stored
+  Bytes sample;          // size as stored
   Bytes object;          // one file or shard of typical size
   Seconds decode;        // core time per sample
-  Bytes decoded_sample;  // as transferred to the device
+  Bytes decoded_sample;  // size as transferred to the device
   std::string source;
   std::string basis;
 };

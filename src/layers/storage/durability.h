@@ -27,7 +27,7 @@ struct DurabilityQuestion {
   int shards = 1;            // n = k + m, or copies
   int losses = 0;            // m, or copies - 1: shards that may be lost
   PerSecond drive_failures;  // per drive
-  Seconds rebuild;           // of one drive's shards, from failure until restored
+  Seconds rebuild;           // time to restore one drive's shards after a failure
   PerSecond server_losses;   // per server with all its drives; 0: not counted
   int shards_on_server = 1;  // shards of one group on the fullest server
   // Bytes of the object read in a rebuild; 0: every sector is readable.
@@ -36,7 +36,7 @@ struct DurabilityQuestion {
 };
 
 struct Durability {
-  Seconds mean_time_to_loss;  // of one group
+  Seconds mean_time_to_loss;  // of one group of shards
   double loss_a_year = 0;     // probability for an object, through its group
   double nines = 0;
 };

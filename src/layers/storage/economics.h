@@ -37,7 +37,7 @@ struct OwnTerms {
 
 struct HoldingCost {
   UsdPerByteSecond capital;
-  UsdPerByteSecond replacement;  // of drives that fail within their service life
+  UsdPerByteSecond replacement;  // drives that fail within their service life
   UsdPerByteSecond energy;
   UsdPerByteSecond total;
   double watts_per_tb = 0;  // per usable TB, including servers and PUE
@@ -52,7 +52,7 @@ enum class Cheaper { first, second, tie };
 struct DeviceComparison {
   HoldingCost first;
   HoldingCost second;
-  Cheaper per_byte = Cheaper::tie;  // by whole cost
+  Cheaper per_byte = Cheaper::tie;  // the cheaper one by whole cost
   Cheaper per_watt = Cheaper::tie;
   // The tariff at which the whole costs are equal; nullopt if no tariff above zero does that.
   std::optional<UsdPerJoule> tie_tariff;

@@ -64,7 +64,7 @@ struct ItemView {
   std::int64_t step = 0;
   Seconds made;  // order within the run
   bool milestone = false;
-  bool held = false;                // by law or by an operator
+  bool held = false;                // held by law or by an operator
   std::optional<Seconds> next_use;  // known from a seeded order of reads
   Seconds last_read;                // 0: never
   // By the owner's rules, which replace those of the places.
@@ -78,10 +78,10 @@ struct ItemView {
 struct AsideView {
   std::string place;
   std::string name;   // the place's name for it
-  ItemView item;      // without copies
+  ItemView item;      // the item, without its copies
   std::string stamp;  // its stamp before it was set aside
   Bytes size;
-  std::string odd;        // as in CopyView
+  std::string odd;        // as CopyView::odd
   bool is_going = false;  // its removal has begun
 
   bool operator==(const AsideView&) const = default;
@@ -94,7 +94,7 @@ struct LifecycleLook {
   std::vector<ItemView> items;    // sorted by id
   std::vector<AsideView> aside;   // sorted by place and name
   LifecycleClock clock;
-  std::vector<std::string> away_why;  // in the order of `away`, where a place knows
+  std::vector<std::string> away_why;  // in the order of `away`; empty if a place gives no reason
 
   bool operator==(const LifecycleLook&) const = default;
 };
@@ -159,7 +159,7 @@ struct CopyNeed {
 struct LifecycleAction {
   LifecycleActionKind kind = LifecycleActionKind::alert;
   std::string item;
-  std::string place;  // of the copy to read, make or remove
+  std::string place;  // place of the copy to read, make or remove
   std::string from;   // copy: the source place
   std::string stamp;  // verify, remove: stamp of the copy meant
   Bytes size;

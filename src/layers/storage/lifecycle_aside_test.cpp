@@ -1,5 +1,5 @@
-// What is set aside before it goes: only by the journal, only after its time on a clock that nobody
-// sets, and only if the rules would remove it again.
+// How copies are set aside before they are removed: only by the journal, only after their time on a
+// clock that cannot be set, and only if the rules would remove them again.
 #include "layers/storage/lifecycle_aside.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 constexpr Seconds kWall = days(20'000);
 
-// An old item at hot whose good copy is at cold, and a newer one that is good at both.
+// An old item on `hot` with a good copy on `cold`, and a newer one that is good on both.
 class AsideTest : public testing::Test {
  protected:
   AsideTest() {
@@ -53,7 +53,7 @@ class AsideTest : public testing::Test {
             LifecycleEventKind kind) {
     apply(memory, {.kind = kind, .item = id, .place = place, .stamp = stamp, .digest = "d" + id});
   }
-  // One look: what is asked for, and the events applied.
+  // Takes one look: returns the requested actions and applies the events.
   std::vector<std::string> asked() {
     const LifecycleDecision decision = decide(look, memory, policy);
     for (const LifecycleEvent& event : decision.events) apply(memory, event);
@@ -115,7 +115,7 @@ TEST_F(AsideTest, wall_clock_that_jumps_shortens_nothing) {
 TEST_F(AsideTest, across_a_reboot_only_observed_time_counts) {
   asked();
   look.clock.up += hours(10);
-  asked();  // the last sign of life of the first boot
+  asked();  // the first boot's last sign of life
   look.now += days(30);
   look.clock = {.boot = "two", .up = hours(3)};
   EXPECT_THAT(asked(), IsEmpty()) << "10 h";
@@ -154,7 +154,7 @@ TEST_F(AsideTest, replacement_must_still_exist_and_be_good) {
   const auto needs = [&] { return decide(look, memory, policy).actions.at(0).needs; };
   ASSERT_EQ(needs().size(), 1U);
   EXPECT_EQ(needs()[0], (CopyNeed{"a", "cold", "sa"}));
-  // Gone: only the trash has it.
+  // Gone: only the copy set aside has it.
   const ItemView there = look.items.front();
   look.items.erase(look.items.begin());
   EXPECT_THAT(asked(), ElementsAre("alert  a"));
@@ -192,7 +192,7 @@ TEST_F(AsideTest, aside_name_is_a_free_date) {
   EXPECT_EQ(item_of_aside("iter.1.20251118T191000Z-2"), "iter.1");
 }
 
-// Whatever the rule: what failed a check may be all that there is.
+// Whatever the rule: a copy that failed a check may be the only one.
 TEST(LifecycleCorrupt, corrupt_copy_is_removed_only_beside_a_good_one) {
   LifecyclePolicy policy{.places = {{.name = "hot", .written = true, .keep = {.everything = true}},
                                     {.name = "cold", .keep = {.newest = 1}}},
@@ -224,8 +224,8 @@ TEST(LifecycleCorrupt, corrupt_copy_is_removed_only_beside_a_good_one) {
   for (const LifecycleEvent& event : decision.events) apply(memory, event);
   decision = decide(look, memory, policy);
   EXPECT_TRUE(decision.actions.empty());
-  EXPECT_EQ(decision.standing.size(), 1U) << "told once, and true as before";
-  // With a good one elsewhere the bad copy makes room, under a name.
+  EXPECT_EQ(decision.standing.size(), 1U) << "reported once, and still true";
+  // If there is a good copy elsewhere, the bad copy is replaced and set aside under a name.
   put("a", hours(5), "cold", LifecycleEventKind::verified);
   memory.items["a"].copies["cold"].finding = CopyFinding::corrupt;
   memory.items["a"].copies["hot"].finding = CopyFinding::good;

@@ -87,9 +87,9 @@ struct CopyFact {
 };
 
 struct ItemMemory {
-  std::string digest;                      // of the first good copy that was read
-  std::map<std::string, CopyFact> copies;  // by place
-  std::optional<Seconds> gone;             // since when no copy was seen
+  std::string digest;                      // digest of the first good copy that was read
+  std::map<std::string, CopyFact> copies;  // keyed by place
+  std::optional<Seconds> gone;             // time since which no copy was seen
 
   bool operator==(const ItemMemory&) const = default;
 };
@@ -108,7 +108,7 @@ struct AsideFact {
   std::string item;
   std::string place;
   std::string stamp;
-  std::string digest;    // of the item when it was set aside
+  std::string digest;    // digest of the item when it was set aside
   Seconds made;          // when the item was made
   bool is_seen = false;  // it was seen set aside, so its time counts
   Seconds waited;        // time counted in earlier boots
@@ -119,8 +119,8 @@ struct AsideFact {
 
 struct LifecycleMemory {
   std::map<std::string, ItemMemory> items;
-  std::map<std::string, LifecycleAttempt> attempts;  // by action key: "verb/place/item"
-  std::map<std::string, Seconds> busy_until;         // by place
+  std::map<std::string, LifecycleAttempt> attempts;  // keyed by action: "verb/place/item"
+  std::map<std::string, Seconds> busy_until;         // keyed by place
   // By place; shows a clock set back, which ends the wait.
   std::map<std::string, Seconds> paced_at;
   std::set<std::string> alerted;

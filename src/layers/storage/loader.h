@@ -21,7 +21,7 @@ struct FetchPath {
   BytesPerSecond stream;
   double streams = 1;
   BytesPerSecond client;  // network of the reader
-  BytesPerSecond server;  // its share of the store
+  BytesPerSecond server;  // the reader's share of the store
   PerSecond requests;     // the store's share of requests per second
 };
 
@@ -41,13 +41,13 @@ FetchRate mixed_rate(const FetchRate& usual, const FetchRate& other, double shar
 // One accelerator's share of its host's loader.
 struct LoaderProblem {
   double batch = 1;      // samples per step and accelerator
-  Bytes sample;          // as stored
+  Bytes sample;          // size as stored
   Seconds compute;       // per step
   BytesPerSecond fetch;  // per accelerator, from fetch_rate, including cache hits
   double cores = 1;      // per accelerator
   Seconds decode;        // core time per sample: decompression and augmentation
   Seconds moving;        // core time per sample for its path through the host (gpu_path.h)
-  Bytes decoded_sample;  // as transferred to the device
+  Bytes decoded_sample;  // size as transferred to the device
   BytesPerSecond to_device;
 };
 
@@ -59,7 +59,7 @@ struct LoaderRate {
   double storage_samples_per_s = 0;
   double decode_samples_per_s = 0;
   double copy_samples_per_s = 0;
-  double demand_samples_per_s = 0;  // if the step never waits
+  double demand_samples_per_s = 0;  // rate of a step that never waits
   Seconds stall;                    // per step
   double utilisation = 0;           // AU
   LoaderLimit limit = LoaderLimit::compute;

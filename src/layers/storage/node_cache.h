@@ -42,8 +42,8 @@ class EpochReader {
   void turn();
 
   EpochOptions options_;
-  std::vector<int> order_;       // of the current epoch
-  std::vector<int> next_order_;  // of the next epoch
+  std::vector<int> order_;       // item order of the current epoch
+  std::vector<int> next_order_;  // item order of the next epoch
   std::vector<int> next_place_;  // an item's position in it
   int epoch_ = 0;
   int at_ = 0;

@@ -114,7 +114,7 @@ class PlannedPlaces final : public LifecyclePort {
   const LivesQuestion& q_;
   Seconds now_;
   int written_ = 0;
-  std::vector<ItemView> items_;  // by save
+  std::vector<ItemView> items_;  // indexed by save
   SaveLives lives_;
 };
 

@@ -25,7 +25,7 @@ struct ScaleOut {
   double clients = 1;
   BytesPerSecond per_client = kUnlimitedRate;
   Seconds fixed;          // per transfer: open, barrier, commit
-  double efficiency = 1;  // of the servers
+  double efficiency = 1;  // efficiency of the servers
 };
 
 enum class ScaleOutLimit { servers, clients, fixed_cost };

@@ -31,7 +31,7 @@ struct DeviceTerms {
   double delivered = 1;
   Bytes usable;
   BytesPerSecond read;
-  BytesPerSecond write;    // of data, without the part taken by parity
+  BytesPerSecond write;    // data rate, without the part taken by parity
   BytesPerSecond network;  // per server
 
   ServerWork work(const TierOptions& options) const {

@@ -81,9 +81,9 @@ struct TierSize {
   BytesPerSecond read;  // rate of the devices bought, through their servers' network
   BytesPerSecond write;
   bool network_limits = false;  // the devices could deliver more than the network carries
-  bool cores_limit = false;     // or more than the servers' cores sustain
+  bool cores_limit = false;     // the devices could deliver more than the servers' cores sustain
   Watts power;                  // all devices active, without servers
-  catalog::PriceRange price;    // of the devices
+  catalog::PriceRange price;    // price of the devices
 };
 
 struct TierOptions {

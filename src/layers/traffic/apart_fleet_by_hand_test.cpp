@@ -1,5 +1,5 @@
-// Prompts on replicas of their own, engines behind the executor's port, and a prefill pool at its
-// end: a few requests each, with every time counted on fingers.
+// Prefill on separate replicas, engines behind the executor's port, and a prefill pool at its
+// limit: a few requests each, with all times worked out by hand.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine_fixture.h"
@@ -23,10 +23,10 @@ Timed asked_at(double at, int prompt, int output, std::uint64_t content) {
   return {.spec = {.prompt = prompt, .output = output, .content = content}, .at = at};
 }
 
-// Steps of a second, no more than four tokens of a prompt in one; a token's keys take a second.
-// The first prompt is done at 3 s and the second at 1 s, and its keys leave first: 1 to 4 s, then 4
-// to 16 s. The third finds 8 of its 12 tokens, and the fourth fits nowhere.
-TEST(ApartByHand, keys_leave_one_after_another_as_prompts_are_done) {
+// Steps of a second with at most four prompt tokens; a token's keys take a second to send. The
+// first prompt is done at 3 s, the second at 1 s, and its keys leave first: 1 to 4 s, then 4 to 16
+// s. The third finds 8 of its 12 tokens, and the fourth fits nowhere.
+TEST(ApartByHand, keys_leave_in_the_order_prompts_finish) {
   serving::StepClock clock = serving::even_clock(1);
   const std::vector<Timed> arrivals{asked_at(0, 12, 3, 5), asked_at(0, 3, 2, 6),
                                     asked_at(30, 12, 2, 5), asked_at(31, 5000, 2, 7)};
@@ -64,8 +64,9 @@ TEST(ApartByHand, keys_leave_one_after_another_as_prompts_are_done) {
   EXPECT_DOUBLE_EQ(apart.run.latency.e2e_mean, (18 + 5 + 14) / 3.0);
 }
 
-// Two prompts that are done at once leave one replica in turn, two replicas together.
-TEST(ApartByHand, every_replica_has_a_port_of_its_own) {
+// Two prompts that finish at the same time leave one replica one after the other, two replicas
+// together.
+TEST(ApartByHand, every_replica_has_its_own_port) {
   serving::StepClock clock = serving::even_clock(1);
   const std::vector<Timed> arrivals{asked_at(0, 4, 2, 0), asked_at(0, 4, 2, 0)};
   const auto mean = [&](int replicas, double rate) {
@@ -78,7 +79,7 @@ TEST(ApartByHand, every_replica_has_a_port_of_its_own) {
   EXPECT_DOUBLE_EQ(mean(1, 3), 6);
   EXPECT_DOUBLE_EQ(mean(2, 3), 4);
   EXPECT_DOUBLE_EQ(mean(1, 6), 3);
-  EXPECT_EQ(mean(1, 0), 0) << "a port that nobody states holds nothing up";
+  EXPECT_EQ(mean(1, 0), 0) << "a port without a stated rate delays nothing";
 }
 
 TEST(ApartByHand, one_client_behind_the_port) {
@@ -122,8 +123,8 @@ TEST(ApartByHand, clients_behind_the_port_are_no_more_than_requests) {
   EXPECT_TRUE(run_live(engines::tiny(engines::EngineKind::vllm), {}, 5, half).decisions.empty());
 }
 
-// Pages of four and ten tokens: after seven there is less left than a page.
-TEST(ApartByHand, sglang_takes_up_no_prompt_for_less_than_a_page) {
+// Pages of four and ten tokens per step: after seven, less than a page is left.
+TEST(ApartByHand, sglang_begins_no_prompt_for_less_than_a_page) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
   p.block_tokens = 4;
   engines::StepwiseEngine e(p);
@@ -138,9 +139,9 @@ TEST(ApartByHand, sglang_takes_up_no_prompt_for_less_than_a_page) {
   EXPECT_EQ(six.step(), "0:6:0 1:4:0");
 }
 
-// A prompt takes 1.4 ms on the only prefill replica. A million clients queue there: it computes
-// all the time, 77.786 of them decode in steps of 1.1 ms, and the others wait for a first token.
-TEST(ApartByHand, a_prefill_pool_is_never_more_than_busy) {
+// A prompt takes 1.4 ms on the only prefill replica. A million clients queue there: it computes all
+// the time, 77.786 of them decode in steps of 1.1 ms, and the others wait for a first token.
+TEST(ApartByHand, prefill_pool_is_at_most_fully_busy) {
   serving::ServingCosts costs;
   costs.kernel = [](const workload::Operation& op) {
     const auto* a = std::get_if<workload::Attention>(&op);

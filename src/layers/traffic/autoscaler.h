@@ -35,7 +35,7 @@ class AutoscalePolicy {
   std::deque<std::pair<double, double>> seen_;  // time, requests in flight
   std::deque<std::pair<double, int>> wanted_;   // time, replicas
   int last_ = 0;                                // replicas wanted at the last look
-  int held_ = 0;                                // the same after applying `hold`
+  int held_ = 0;                                // wanted at the last look, after applying `hold`
 };
 
 }  // namespace orrery::traffic

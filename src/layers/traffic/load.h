@@ -36,8 +36,8 @@ struct Timed {
 
 struct OpenLoad {
   double rate = 1;
-  double cv = 1;          // of the gaps; 0: constant
-  double swing = 0;       // of the rate: peak / mean - 1
+  double cv = 1;          // coefficient of variation of the gaps; 0: constant
+  double swing = 0;       // swing of the rate: peak / mean - 1
   double period = 86400;  // seconds per cycle
   int requests = 1000;
   LengthLaw prompt;

@@ -1,5 +1,5 @@
-// Drawn loads against the laws written out once more beside them: lengths, gaps, swings, adapters
-// and the homes of names, each from the stream that is its own.
+// Drawn loads compared with the distributions written out again here: lengths, gaps, varying rates,
+// adapters and the homes of names, each from its own stream.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace {
 // The 99th percentile of a standard normal.
 constexpr double kTail = 2.3263478740408408;
 
-TEST(DrawnLengths, follow_their_laws_number_by_number) {
+TEST(DrawnLengths, lengths_follow_their_distribution_draw_by_draw) {
   RandomStream drawn(7, "lengths"), own(7, "lengths");
   const LengthLaw spread{.length = 100, .p99 = 400, .added = 7};
   const LengthLaw even{.length = 50, .least_share = 0.8, .added = 3};
@@ -41,7 +41,7 @@ TEST(DrawnLengths, follow_their_laws_number_by_number) {
   EXPECT_NEAR(mean_length(spread), 7 + 100 * std::exp(sigma * sigma / 2), 1e-9);
 }
 
-TEST(DrawnLengths, prompts_and_answers_have_streams_of_their_own) {
+TEST(DrawnLengths, prompts_and_answers_have_separate_streams) {
   const LengthLaw law{.length = 1000, .least_share = 0.5};
   const auto drawn = draw_requests(50, law, law, 9);
   RandomStream prompts(9, "serving/prompt"), outputs(9, "serving/output");
@@ -70,7 +70,7 @@ double gamma_drawn(double a, RandomStream& s) {
   }
 }
 
-TEST(DrawnGaps, are_constant_exponential_or_gamma) {
+TEST(DrawnGaps, gaps_are_constant_exponential_or_gamma) {
   for (const double cv : {0.0, 0.5, 1.0, 2.0}) {
     const auto load = open_load({.rate = 4, .cv = cv, .requests = 300, .seed = 3});
     RandomStream gaps(3, "serving/gap");
@@ -85,8 +85,8 @@ TEST(DrawnGaps, are_constant_exponential_or_gamma) {
   }
 }
 
-// Those of the highest rate, of which as many are left out as the hour has fewer.
-TEST(DrawnGaps, are_thinned_where_the_rate_swings) {
+// Arrivals at the highest rate, thinned in proportion to the current rate.
+TEST(DrawnGaps, gaps_are_thinned_if_the_rate_varies) {
   const auto load = open_load({.rate = 4, .swing = 0.5, .period = 20, .requests = 300, .seed = 3});
   RandomStream gaps(3, "serving/gap"), kept(3, "serving/swing");
   double at = 0;
@@ -98,8 +98,8 @@ TEST(DrawnGaps, are_thinned_where_the_rate_swings) {
   }
 }
 
-// Ends of the shares of 1, 1/4 and 1/9.
-TEST(DrawnAdapters, are_found_among_the_sums_of_their_shares) {
+// Ends of the shares for weights 1, 1/4 and 1/9.
+TEST(DrawnAdapters, adapters_are_found_among_the_sums_of_their_shares) {
   const serving::AdapterDraw draw(3, 2);
   RandomStream drawn(5, "adapters"), own(5, "adapters");
   const double all = 1 + 1 / 4.0 + 1 / 9.0;
@@ -111,8 +111,8 @@ TEST(DrawnAdapters, are_found_among_the_sums_of_their_shares) {
   EXPECT_EQ(drawn.next(), own.next());
 }
 
-// The replica with the highest draw of a name's, one draw each.
-TEST(DrawnHomes, are_where_the_highest_draw_is) {
+// The replica with the highest of the name's draws, one draw per replica.
+TEST(DrawnHomes, home_is_where_the_highest_draw_is) {
   serving::StepClock clock = serving::even_clock(0.01);
   std::vector<Timed> asked;
   for (int i = 0; i < 60; ++i) {
@@ -134,8 +134,8 @@ TEST(DrawnHomes, are_where_the_highest_draw_is) {
   }
 }
 
-// Calls of agents: P(Erlang of n - 1 tools < x) = 0.99 at x = 4.60517 for one, 6.63835 for two,
-// 8.40595 for three (chi-squared of 2, 4 and 6 degrees at 99 %, halved).
+// An agent's calls: P(Erlang of n - 1 tools < x) = 0.99 at x = 4.60517 for one, 6.63835 for two,
+// 8.40595 for three (chi-squared with 2, 4 and 6 degrees of freedom at 99 %, halved).
 TEST(DrawnTasks, tails_of_tools_and_calls_add_in_quadrature) {
   const double tails[] = {4.605170186, 6.638352068, 8.405946917};
   for (int calls = 2; calls <= 4; ++calls) {
@@ -151,18 +151,18 @@ TEST(DrawnTasks, tails_of_tools_and_calls_add_in_quadrature) {
   EXPECT_NEAR(task_p99(one).base(), 5, 1e-9);
 }
 
-// Two turns of 60 + 40 tokens, ten talks a second, thoughts of 2 s: blocks of a first turn are idle
-// until the thought ends or t is over, those of a second until t is over.
-//   5 (100 (2 (1 - e^-t/2)) + 200 t) tokens are idle, of which a turn finds its history with
+// Two turns of 60 + 40 tokens, ten conversations per second, thinking times of 2 s: blocks of a
+// first turn are idle until the thinking time ends or t is over, those of a second until t is over.
+//   5 (100 (2 (1 - e^-t/2)) + 200 t) tokens are idle; a turn finds its history with probability
 //   1 - e^-t/2
-TEST(DrawnTasks, what_a_cache_still_has_of_a_talk) {
+TEST(DrawnTasks, cache_keeps_its_share_of_a_conversation) {
   for (const double t : {0.5, 2.0, 6.0}) {
     TalkCase c{.turns = 2, .think = 2, .prompt = 60, .output = 40, .at_home = true};
     c.rate = 10;
     c.stay = 0.1;
     const double found = 1 - std::exp(-t / 2);
     const double idle = 5 * (100 * 2 * found + 200 * t);
-    // Running: 10 x 0.1 requests of 50 said before, 60 new and half of the answer.
+    // Running: 10 x 0.1 requests with 50 tokens of history, 60 new ones and half of the answer.
     c.tokens = idle + 50 + 60 + 20;
     EXPECT_NEAR(talk_found(c), found, 1e-6) << t;
     c.replicas = 4;

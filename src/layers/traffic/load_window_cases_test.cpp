@@ -23,9 +23,9 @@ RequestRecord recorded(double arrived, double first, double last, int output) {
   return {.prompt = 100, .output = output, .arrived = arrived, .first = first, .last = last};
 }
 
-// From 100 to 180 s: parts of ten. In the first two requests, of which the later one was quicker;
-// one with a single token in the fourth; others come too soon or too late.
-TEST(WindowCases, a_window_by_hand) {
+// From 100 to 180 s: parts of ten seconds. The first has two requests, of which the later one was
+// faster; the fourth has one with a single token; others come too early or too late.
+TEST(WindowCases, window_matches_hand_calculation) {
   FleetRun done;
   done.records = {recorded(99.9, 100, 101, 5), recorded(100, 104, 112, 5),
                   recorded(109.9, 110.9, 114.9, 3), recorded(130, 133, 133, 1),
@@ -42,13 +42,13 @@ TEST(WindowCases, a_window_by_hand) {
   EXPECT_DOUBLE_EQ(w.parts[0].ttft[99], 3.5);
   EXPECT_DOUBLE_EQ(w.parts[0].ttft[100], 6.5);
   EXPECT_DOUBLE_EQ(w.parts[0].ttft[199], 6.5);
-  EXPECT_DOUBLE_EQ(w.parts[0].tpot[0], 1);  // two tokens a step
+  EXPECT_DOUBLE_EQ(w.parts[0].tpot[0], 1);  // two tokens per step
   EXPECT_DOUBLE_EQ(w.parts[0].whole[0], 5 + 2.5);
   EXPECT_DOUBLE_EQ(w.parts[0].whole[199], 12 + 2.5);
   EXPECT_DOUBLE_EQ(w.parts[0].good, 0.5) << "the other's first token is late";
   EXPECT_DOUBLE_EQ(w.parts[3].ttft[0], 3.5);
   EXPECT_DOUBLE_EQ(w.parts[3].good, 1);
-  EXPECT_EQ(w.parts[1].good, 1) << "nobody is late";
+  EXPECT_EQ(w.parts[1].good, 1) << "no request is late";
   EXPECT_EQ(w.parts[0].tasks, 0);
   EXPECT_DOUBLE_EQ(w.stay, (12 + 5 + 3) / 3.0);
   EXPECT_DOUBLE_EQ(w.busy, 1 - std::exp(-20.0 / 3 * 0.25));
@@ -56,9 +56,9 @@ TEST(WindowCases, a_window_by_hand) {
   EXPECT_DOUBLE_EQ(w.fetched, 0.05);
 }
 
-// A single token has no time between tokens: of one that came with three in the same part alone
-// that of the three counts.
-TEST(WindowCases, a_single_token_has_no_time_between_tokens) {
+// A single token has no time between tokens: in a part with requests of one and of three tokens,
+// only the second counts.
+TEST(WindowCases, single_token_has_no_time_between_tokens) {
   FleetRun done;
   done.records = {recorded(10, 11, 15, 3), recorded(11, 12, 12, 1)};
   const LoadWindow w = window_of(done, 1, {.begins = 0, .ends = 80, .last = 80}, {});
@@ -96,9 +96,9 @@ LoadWindow even_window(double requests, double good) {
   return w;
 }
 
-// 1, 2, ... 200 in every part. Of 352 requests the median's rank is known to
-// 1.2816 sqrt(0.25 / 352) = 0.03416, 6.83 of the 200: from the 94th to the 107th value.
-TEST(WindowCases, a_quantile_is_known_as_well_as_its_rank) {
+// 1, 2, ... 200 in every part. With 352 requests the median's rank is known to within 1.2816
+// sqrt(0.25 / 352) = 0.03416, 6.83 of the 200: from the 94th to the 107th value.
+TEST(WindowCases, quantile_error_follows_its_rank) {
   const std::vector<LoadWindow> levels{even_window(44, 1)};
   const double weights[] = {7};
   const Sampled median = sampled(levels, weights, &WindowPart::ttft, 0.5);
@@ -112,10 +112,10 @@ TEST(WindowCases, a_quantile_is_known_as_well_as_its_rank) {
   EXPECT_EQ(none.error, 0);
 }
 
-// Means of 100.5 in seven parts and 180.5 in one: without the one 100.5, without another
-// 100.5 + 80/7, of equal parts. Squares (80/7)^2 x 7/8, times 7/8; of two neighbours each without
-// the pair 100.5, else 100.5 + 80/6: (80/6)^2 x 3/4, times 3/4.
-TEST(WindowCases, a_mean_is_known_as_well_as_its_parts_agree) {
+// Means of 100.5 in seven parts and 180.5 in one. Leaving out that one gives 100.5, leaving out
+// another 100.5 + 80/7. The squares are (80/7)^2 x 7/8, times 7/8. For pairs of neighbours: without
+// its pair 100.5, otherwise 100.5 + 80/6: (80/6)^2 x 3/4, times 3/4.
+TEST(WindowCases, mean_error_follows_the_spread_of_parts) {
   std::vector<LoadWindow> levels{even_window(44, 1)};
   for (double& v : levels[0].parts[5].ttft) v += 80;
   const double weights[] = {2};
@@ -152,8 +152,8 @@ TEST(WindowCases, ranks_that_vllm_keeps_slots_for) {
   EXPECT_EQ(serving::reserved_rank(engines::EngineKind::sglang, 9), 9);
 }
 
-// Sixteen by themselves, then 4, 5, 6 and 8 together, and the last.
-TEST(WindowCases, adapters_that_are_used_about_as_often_go_together) {
+// Sixteen as single classes, then classes of 4, 5, 6 and 8, and the last.
+TEST(WindowCases, adapters_used_equally_often_form_a_class) {
   const std::vector<serving::AdapterClass> use = serving::adapter_use(40, 1);
   ASSERT_EQ(use.size(), 21u);
   double harmonic = 0;
@@ -167,9 +167,9 @@ TEST(WindowCases, adapters_that_are_used_about_as_often_go_together) {
   EXPECT_NEAR(use[20].share, 1 / harmonic / 40, 1e-12);
 }
 
-// Ten alike: of R requests 10 (1 - e^-R/10) are met. The last eight that do not run and the five
-// that do have 10 (1 - e^-1.3) prefixes of 100 beside 8 x 50 of their own.
-TEST(WindowCases, a_prefix_of_each_adapter_is_found_while_it_is_kept) {
+// Ten equal adapters: R requests use 10 (1 - e^-R/10). The last eight finished and the five running
+// requests have 10 (1 - e^-1.3) prefixes of 100, besides 8 x 50 tokens of their own.
+TEST(WindowCases, prefix_of_each_adapter_is_found_while_it_is_kept) {
   serving::ReplicaAdapters a;
   a.set.count = 10;
   a.use = serving::adapter_use(10, 0);
@@ -183,8 +183,8 @@ TEST(WindowCases, a_prefix_of_each_adapter_is_found_while_it_is_kept) {
   EXPECT_EQ(serving::running_with_slots({}, 12), 12);
 }
 
-// 450 GB/s of which 0.65 are had. 8 ranks: one shot 7 buffers, two shots 14/8 of one and 3 us.
-TEST(WindowCases, a_reduction_in_one_shot_or_two) {
+// 0.65 of 450 GB/s is reached. 8 ranks: one shot 7 buffers, two shots 14/8 of one plus 3 us.
+TEST(WindowCases, reduction_takes_one_shot_or_two) {
   const BytesPerSecond link = gbytes_per_s(450);
   EXPECT_EQ(serving::graph_all_reduce(Bytes(1e6), 1, link, 4).base(), 0);
   EXPECT_NEAR(serving::graph_all_reduce(Bytes(1e4), 8, link, 4).base(), 4.5e-6 + 7e4 / 292.5e9,
@@ -197,11 +197,11 @@ TEST(WindowCases, a_reduction_in_one_shot_or_two) {
               1e-15);
 }
 
-TEST(WindowCases, guests_have_names_of_their_own) {
+TEST(WindowCases, guests_have_their_own_names) {
   const Timed own{.spec = {.content = 5, .session = 6}, .at = 2};
   const Timed guest{.spec = {.content = 5, .session = 6}, .at = 1};
-  const Timed nobody{.spec = {}, .at = 2};
-  const MixedLoad load = with_guests({own}, {guest, nobody});
+  const Timed unnamed{.spec = {}, .at = 2};
+  const MixedLoad load = with_guests({own}, {guest, unnamed});
   EXPECT_EQ(load.is_guest, (std::vector<bool>{true, false, true})) << "of two at once the own";
   constexpr std::uint64_t kMark = 281'474'976'710'656;  // 2^48
   EXPECT_EQ(load.all[0].spec.content, kMark + 5);
@@ -215,7 +215,7 @@ TEST(WindowCases, guests_have_names_of_their_own) {
   EXPECT_EQ(records_of(run, load, false).records[0].id, 1);
 }
 
-TEST(WindowCases, what_nobody_said) {
+TEST(WindowCases, defaults_of_windows) {
   EXPECT_EQ(Autoscaler{}.period, 15);
   EXPECT_EQ(Autoscaler{}.lag, 15);
   EXPECT_EQ(RegionNow{}.capacity, 0);
@@ -244,14 +244,14 @@ TEST(WindowCases, what_nobody_said) {
   EXPECT_EQ(serving::replicas_needed(PerSecond(9), PerSecond(3), 0.8), 4);
 }
 
-TEST(WindowCases, a_region_that_nobody_helps) {
+TEST(WindowCases, region_without_help_loses_its_share) {
   EXPECT_NEAR(region_availability({.dark = 0.1}), 0.9, 1e-12);
   EXPECT_NEAR(region_availability({.few = 0.1}), 0.9, 1e-12);
   EXPECT_NEAR(region_availability({.dark = 0.1, .carried = 0.5}), 0.95, 1e-12);
 }
 
-// A day's share of a region: 1 - 0.01 - 0.03 (1 - 0.5 x 0.9) - 0.96 x 0.2 (1 - 0.25 x 0.9).
-TEST(WindowCases, a_region_s_availability) {
+// A region's availability: 1 - 0.01 - 0.03 (1 - 0.5 x 0.9) - 0.96 x 0.2 (1 - 0.25 x 0.9).
+TEST(WindowCases, region_availability_follows_the_formula) {
   EXPECT_NEAR(region_availability({.dark = 0.04,
                                    .unseen = 0.01,
                                    .few = 0.2,
@@ -261,8 +261,8 @@ TEST(WindowCases, a_region_s_availability) {
               1 - 0.01 - 0.03 * 0.55 - 0.96 * 0.2 * 0.775, 1e-12);
 }
 
-// The first asks at a share of the thought that its stream draws.
-TEST(WindowCases, users_are_met_in_the_middle_of_a_thought) {
+// The first request comes at a share of the thinking time that its stream draws.
+TEST(WindowCases, users_start_in_the_middle_of_thinking) {
   serving::StepClock clock = serving::even_clock(0.5);
   engines::EnginePolicy policy;
   ReplicaSim sim(policy, clock);

@@ -1,4 +1,4 @@
-// What adapters cost a replica, and the closed forms of their use against runs.
+// What adapters cost a replica, and the closed forms of their use compared with simulated runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ std::vector<Timed> adapted_load(const serving::AdapterSet& set, double rate, int
 
 struct AdapterRun {
   LatencySummary latency;
-  double loads = 0;  // a request
+  double loads = 0;  // per request
 };
 AdapterRun run_with(const serving::AdapterSet& set, double rate, int requests = 4000) {
   serving::StepClock clock = serving::toy_clock(kDevice, set);
@@ -37,7 +37,7 @@ serving::ServingPoint point_with(const serving::AdapterSet& set, double decoding
                                   decoding, serving::toy_costs(kDevice));
 }
 
-TEST(AdapterUse, SharesAddUpAndFallWithThePlace) {
+TEST(AdapterUse, adapter_shares_add_up_and_fall_with_rank) {
   for (const double skew : {0.0, 0.8, 1.0, 2.0}) {
     for (const int count : {1, 7, 200, 10000}) {
       const auto use = serving::adapter_use(count, skew);
@@ -56,7 +56,7 @@ TEST(AdapterUse, SharesAddUpAndFallWithThePlace) {
   EXPECT_NEAR(serving::adapter_use(4, 1)[0].share, 12.0 / 25, 1e-12);
 }
 
-TEST(AdapterUse, DrawsAreAsOftenAsTheSharesSay) {
+TEST(AdapterUse, draws_match_their_shares) {
   const serving::AdapterDraw draw(4, 1);
   RandomStream stream(1, "test");
   std::vector<double> seen(5);
@@ -65,8 +65,8 @@ TEST(AdapterUse, DrawsAreAsOftenAsTheSharesSay) {
   for (int i = 1; i <= 4; ++i) EXPECT_NEAR(seen[static_cast<std::size_t>(i)], 0.48 / i, 0.01);
 }
 
-// The toy: 16 layers, width 2048, 16 heads and 8 of keys of 128, 8192 in the MLP.
-TEST(AdapterMemory, OneSideOfEveryProductIsSplit) {
+// The toy model: 16 layers, width 2048, 16 query heads and 8 KV heads of 128, 8192 in the MLP.
+TEST(AdapterMemory, one_side_of_every_product_is_split) {
   const serving::Replica r = serving::toy_replica();
   const serving::AdapterSet set{.count = 10, .slots = 4, .rank = 16};
   const serving::AdapterDevice device{.products = FlopsPerSecond(1e15), .port = gbytes_per_s(50)};
@@ -87,12 +87,12 @@ TEST(AdapterMemory, OneSideOfEveryProductIsSplit) {
   EXPECT_LT(on(1, engines::EngineKind::sglang, 12).reserved,
             on(1, engines::EngineKind::sglang, 16).reserved);
   EXPECT_LT(on(1, engines::EngineKind::vllm, 12).each, on(1, engines::EngineKind::vllm, 16).each);
-  // 14 tensors a layer.
+  // 14 tensors per layer.
   EXPECT_NEAR(on(1, engines::EngineKind::vllm, 16).load.base(),
               16 * 14 * 2.6e-6 + 2 * 16 * sides / 50e9, 1e-12);
 }
 
-TEST(AdapterMemory, SlotsTakeTheirRoomFromTheCache) {
+TEST(AdapterMemory, slots_take_their_memory_from_the_cache) {
   const serving::Replica r = serving::toy_replica();
   const auto memory = [&](Bytes adapters) {
     return serving::serving_memory(r.model, r.split, r.precision, r.engine, gib(80),
@@ -104,7 +104,7 @@ TEST(AdapterMemory, SlotsTakeTheirRoomFromTheCache) {
               (with.kv_per_token * 16).base());
 }
 
-TEST(AdapterSteps, TheClockAndTheWholeIterationAgree) {
+TEST(AdapterSteps, clock_and_whole_iteration_agree) {
   const serving::AdapterSet set{.count = 10, .slots = 4};
   serving::StepClock clock = serving::toy_clock(kDevice, set);
   const serving::Iteration mixed{
@@ -131,7 +131,7 @@ TEST(AdapterSteps, TheClockAndTheWholeIterationAgree) {
   EXPECT_NEAR(adds, 64 * 7e-6 + std::hypot(moved, counted), 1e-12);
 }
 
-TEST(AdapterLaws, OneAdapterIsTheModelAndALittle) {
+TEST(AdapterLaws, one_adapter_costs_little_more_than_the_model) {
   const serving::AdapterSet one{.count = 1, .slots = 1};
   const serving::ServingPoint with = point_with(one, 16);
   const serving::ServingPoint without = point_with({}, 16);
@@ -142,7 +142,7 @@ TEST(AdapterLaws, OneAdapterIsTheModelAndALittle) {
   EXPECT_NEAR(run.latency.tpot_mean, with.tpot.base(), 0.05 * with.tpot.base());
 }
 
-TEST(AdapterLaws, MoreSlotsNeverServeLater) {
+TEST(AdapterLaws, more_slots_never_serve_later) {
   const double rate = point_with({.count = 64, .slots = 64}, 24).requests.base();
   LatencySummary before{.e2e_mean = 1e9, .output_tokens_per_s = 0};
   for (const int slots : {2, 4, 8, 16, 32, 64}) {
@@ -153,8 +153,8 @@ TEST(AdapterLaws, MoreSlotsNeverServeLater) {
   }
 }
 
-// Clients in a closed loop, far more adapters than slots: those who wait do not run.
-TEST(AdapterForms, ClientsWhoWaitForASlotDoNotRun) {
+// Clients in a closed loop, with far more adapters than slots: clients that wait do not run.
+TEST(AdapterForms, clients_waiting_for_a_slot_do_not_run) {
   for (const int slots : {2, 8, 32}) {
     const serving::AdapterSet set{.count = 64, .slots = slots};
     serving::StepClock clock = serving::toy_clock(kDevice, set);
@@ -170,7 +170,7 @@ TEST(AdapterForms, ClientsWhoWaitForASlotDoNotRun) {
   }
 }
 
-TEST(AdapterForms, ThroughputRisesWithTheSlots) {
+TEST(AdapterForms, throughput_rises_with_the_slots) {
   double before = 0;
   for (const int slots : {1, 2, 4, 8, 16, 32, 64, 128}) {
     const serving::ServingPoint p = serving::capacity(
@@ -181,10 +181,10 @@ TEST(AdapterForms, ThroughputRisesWithTheSlots) {
   }
 }
 
-// Against runs, from loads that leave slots free to many times as many adapters as slots. Of 24
-// cases 20 lie within a tenth; where slots are about as many as adapters run, waits are up to 60 %
-// too long.
-TEST(AdapterForms, LoadsAndWaitsAsInRuns) {
+// Compared with runs, from loads that leave slots free to many times as many adapters as slots. 20
+// of 24 cases agree within a tenth; if about as many adapters run as there are slots, waits are up
+// to 60 % too long.
+TEST(AdapterForms, loads_and_waits_match_runs) {
   int near = 0;
   for (const double skew : {0.0, 1.0}) {
     for (const int slots : {4, 8, 16, 32}) {

@@ -1,4 +1,4 @@
-// Policies, blocks and the replica in time: laws that must hold whatever the load.
+// Policies, blocks and the replica over time: laws that must hold for any load.
 #include "layers/engines/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EveryEngine,
                                                   : word_of(info.param));
                          });
 
-TEST_P(EveryEngine, MergedAndSingleStepsAgreeToTheLastDigit) {
+TEST_P(EveryEngine, merged_and_single_steps_agree_to_the_last_digit) {
   serving::StepClock clock = serving::toy_clock();
   for (const bool sharing : {false, true}) {
     engines::EnginePolicy policy = small_policy(GetParam());
@@ -66,7 +66,7 @@ TEST_P(EveryEngine, MergedAndSingleStepsAgreeToTheLastDigit) {
   }
 }
 
-TEST_P(EveryEngine, GatheringMergedAndSingleStepsAgree) {
+TEST_P(EveryEngine, gathering_merged_and_single_steps_agree) {
   serving::StepClock clock = serving::toy_clock();
   const Gathering gathering{.iterations = 12, .tokens = 900, .prompts = 5};
   const engines::EnginePolicy policy = small_policy(GetParam());
@@ -83,9 +83,9 @@ TEST_P(EveryEngine, GatheringMergedAndSingleStepsAgree) {
   }
 }
 
-// A long request runs; others come to it. Alone one waits all the iterations; two make the tokens
-// that are enough, and start at once.
-TEST(Gathering, RequestsWaitForEachOtherButNotTooLong) {
+// A long request runs and others arrive. A single one waits for all the iterations; two together
+// have enough tokens and start at once.
+TEST(Gathering, requests_wait_for_each_other_but_not_too_long) {
   serving::StepClock clock = serving::toy_clock();
   const auto request = [](double when, int prompt, int output) {
     Timed t{.at = when};
@@ -96,7 +96,7 @@ TEST(Gathering, RequestsWaitForEachOtherButNotTooLong) {
   const engines::EnginePolicy policy = small_policy(engines::EngineKind::tensorrt_llm);
   const auto waits = [&](const std::vector<Timed>& load, const Gathering& gathering) {
     ReplicaSim replica(policy, clock, {.gathering = gathering});
-    std::vector<double> steps;  // between arrival and the first iteration that computes it
+    std::vector<double> steps;  // from arrival to the first iteration that computes it
     const double step = clock.time({.decoding = 1, .decode_keys = 200, .sampled = 1}).base();
     for (const RequestRecord& r : run_open(replica, load)) {
       if (r.id > 0) steps.push_back((r.scheduled - r.arrived) / step);
@@ -113,11 +113,12 @@ TEST(Gathering, RequestsWaitForEachOtherButNotTooLong) {
   EXPECT_NEAR(waits(two, {.iterations = 20, .prompts = 3}).at(0), 20.5, 1.5);
 }
 
-TEST_P(EveryEngine, NoBlockIsLeakedOrSharedWrongly) {
+TEST_P(EveryEngine, no_block_is_leaked_or_shared_wrongly) {
   for (const bool sharing : {false, true}) {
     engines::EnginePolicy policy = small_policy(GetParam());
     policy.blocks =
-        GetParam() == engines::EngineKind::sglang ? 1200 : 75;  // far too few: they must evict
+        // Far too few: some must be preempted.
+        GetParam() == engines::EngineKind::sglang ? 1200 : 75;
     policy.prefix_cache = sharing;
     policy.max_utilisation = true;
     const auto scheduler = engines::make_scheduler(policy);
@@ -144,22 +145,23 @@ TEST_P(EveryEngine, NoBlockIsLeakedOrSharedWrongly) {
   }
 }
 
-// Little's law: requests in the replica, on average, are the rate times the time each spends there.
-TEST_P(EveryEngine, LittlesLawHolds) {
+// Little's law: the mean number of requests in the replica is their rate times their mean time
+// there.
+TEST_P(EveryEngine, littles_law_holds) {
   serving::StepClock clock = serving::toy_clock();
   ReplicaSim replica(small_policy(GetParam()), clock);
   const auto load = busy_load(5);
   const auto records = run_open(replica, load);
   double spent = 0;
-  double seen_late = 0;  // between its arrival and the end of the iteration that ran then
+  double seen_late = 0;  // from its arrival to the end of the iteration running then
   for (const RequestRecord& r : records) spent += r.e2e();
   for (const RequestRecord& r : records) seen_late += r.output > 0 ? 0.05 : 0;
   EXPECT_NEAR(replica.counts().requests_integral, spent, spent * 0.02 + seen_late);
 }
 
-// A replica with work runs: the time between the first arrival and the last end is busy or idle for
-// want of requests, and every token is computed exactly once where nobody was evicted.
-TEST_P(EveryEngine, WorkIsConserved) {
+// A replica with work runs: from the first arrival to the last end it is either busy or idle for
+// lack of requests, and every token is computed exactly once if no request was preempted.
+TEST_P(EveryEngine, work_is_conserved) {
   serving::StepClock clock = serving::toy_clock();
   engines::EnginePolicy policy = small_policy(GetParam());
   policy.blocks *= 100;
@@ -175,7 +177,7 @@ TEST_P(EveryEngine, WorkIsConserved) {
   EXPECT_EQ(replica.counts().output_tokens, outputs);
 }
 
-TEST_P(EveryEngine, MoreCacheNeverServesSlower) {
+TEST_P(EveryEngine, more_cache_never_serves_slower) {
   serving::StepClock clock = serving::toy_clock();
   double before = 1e18;
   for (const int times : {1, 2, 4, 16}) {
@@ -188,7 +190,7 @@ TEST_P(EveryEngine, MoreCacheNeverServesSlower) {
   }
 }
 
-TEST_P(EveryEngine, FasterMemoryNeverServesSlower) {
+TEST_P(EveryEngine, faster_memory_never_serves_slower) {
   double before = 1e18;
   for (const double bandwidth : {1e12, 2e12, 4e12}) {
     serving::StepClock clock = serving::toy_clock({.bandwidth = bandwidth});
@@ -200,9 +202,9 @@ TEST_P(EveryEngine, FasterMemoryNeverServesSlower) {
   }
 }
 
-// One place, one token a request and steps of equal time: an M/D/1 queue, whose mean wait is
-// rho / (2 (1 - rho)) services. Steps are only begun when a request is there, as a server's are.
-TEST(ReplicaLimits, OnePlaceIsAnMd1Queue) {
+// One place, one token per request and steps of equal time: an M/D/1 queue, whose mean wait is rho
+// / (2 (1 - rho)) service times. Steps begin only when a request is present, like a server's.
+TEST(ReplicaLimits, one_place_is_an_md1_queue) {
   serving::StepClock clock = serving::toy_clock({.step = 0.01});
   engines::EnginePolicy policy = small_policy(engines::EngineKind::vllm);
   policy.max_sequences = 1;
@@ -217,8 +219,8 @@ TEST(ReplicaLimits, OnePlaceIsAnMd1Queue) {
   EXPECT_NEAR(wait, service * rho / (2 * (1 - rho)), wait * 0.05);
 }
 
-// Service times that are exponential (outputs of geometric length, one place) make it M/M/1.
-TEST(ReplicaLimits, ExponentialOutputsAreAnMm1Queue) {
+// Exponential service times (outputs of geometric length, one place) make it M/M/1.
+TEST(ReplicaLimits, exponential_outputs_make_an_mm1_queue) {
   serving::StepClock clock = serving::toy_clock({.step = 0.001});
   engines::EnginePolicy policy = small_policy(engines::EngineKind::vllm);
   policy.max_sequences = 1;

@@ -1,5 +1,5 @@
-// Turns at the edge: how many SGLang takes back, up to how many it sorts, until when a replica runs
-// on, and a region's small rates.
+// Boundary cases: how many requests SGLang retracts, up to how many it sorts, until when a replica
+// runs on, and a region's small rates.
 #include <gtest/gtest.h>
 
 #include "layers/engines/engine_fixture.h"
@@ -10,9 +10,9 @@
 namespace orrery::traffic {
 namespace {
 
-// 18 tokens of room. Three of 3 decode once, one of 2 joins, all decode: nothing is left. The last
-// to join has said least and holds 3, as many as the others need.
-TEST(RareTurns, sglang_takes_back_no_more_than_it_must) {
+// Room for 18 tokens. Three requests of 3 decode once, one of 2 joins, all decode: nothing is left.
+// The last to join has generated least and holds 3, as many as the others need.
+TEST(RareTurns, sglang_retracts_no_more_than_it_must) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
   p.blocks = 18;
   p.token_budget = 20;
@@ -32,8 +32,8 @@ TEST(RareTurns, sglang_takes_back_no_more_than_it_must) {
   EXPECT_EQ(e->pool().free_blocks(), 0);
 }
 
-// The last of those who wait finds eight of its nine tokens.
-TEST(RareTurns, sglang_sorts_up_to_128_who_wait) {
+// The last waiting request finds eight of its nine tokens.
+TEST(RareTurns, sglang_sorts_up_to_128_waiting_requests) {
   for (const int others : {127, 128}) {
     engines::EnginePolicy p = engines::tiny(engines::EngineKind::sglang);
     p.prefix_cache = true;
@@ -47,7 +47,7 @@ TEST(RareTurns, sglang_sorts_up_to_128_who_wait) {
 }
 
 // Steps of a second: a prompt and two more tokens from 5 s on.
-TEST(RareTurns, a_replica_runs_until_a_request_ends_or_its_time_is_up) {
+TEST(RareTurns, replica_runs_until_a_request_ends_or_time_is_up) {
   serving::StepClock clock = serving::even_clock(1);
   ReplicaSim sim(engines::EnginePolicy{}, clock, {.merge = false});
   sim.submit(0, engines::asking(4, 3), 5);
@@ -77,8 +77,8 @@ TEST(RareTurns, a_replica_runs_until_a_request_ends_or_its_time_is_up) {
   EXPECT_EQ(sim.counts().requests_integral, 2 * 3 + 1);
 }
 
-// The first is down for good and asks for half a request a second: the second has room.
-TEST(RareTurns, half_a_request_a_second_moves_too) {
+// The first region is down permanently and asks for half a request per second: the second has room.
+TEST(RareTurns, small_rates_are_moved_too) {
   Region down, up;
   down.ways = {{.to = 1, .round_trip = 0.01}};
   down.after = 10;
@@ -86,7 +86,7 @@ TEST(RareTurns, half_a_request_a_second_moves_too) {
   const RegionNow now[] = {{.load = 0.5, .capacity = 0}, {.load = 2, .capacity = 10}};
   const RegionRouting first = policy.look(100, now);
   EXPECT_TRUE(first.moves.empty());
-  EXPECT_EQ(first.refused[0], 0.5) << "nobody knows yet";
+  EXPECT_EQ(first.refused[0], 0.5) << "the loss is not noticed yet";
   const RegionRouting later = policy.look(110, now);
   ASSERT_EQ(later.moves.size(), 1u);
   EXPECT_EQ(later.moves[0].from, 0u);

@@ -1,5 +1,5 @@
-// A step as its clock puts it together from tables, beside the same step summed up whole; sizes
-// that are rounded; and rows and adapters of small steps by hand.
+// A step as its clock assembles it from tables, compared with the same step summed as a whole;
+// sizes that are rounded; and rows and adapters of small steps by hand.
 #include <gtest/gtest.h>
 
 #include "layers/serving/iteration.h"
@@ -11,7 +11,8 @@
 namespace orrery::traffic {
 namespace {
 
-// Every byte and every product counts, whatever else a kernel does; messages by size and ranks.
+// Every byte and every product costs time, whatever else a kernel does; messages cost by size and
+// ranks.
 serving::ServingCosts summed_costs() {
   serving::ServingCosts costs;
   costs.kernel = [](const workload::Operation& op) {
@@ -78,17 +79,17 @@ void expect_parts(const serving::Replica& replica, const WholeStep& w) {
   serving::Iteration whole = w.iteration;
   whole.adapters = w.adapters;
   const serving::StepTime wanted = serving::step_time(replica, whole, costs);
-  const serving::StepTime told = clock.split(sums_of(w));
-  EXPECT_NEAR(told.kernels.base(), wanted.kernels.base(), 1e-9 * wanted.kernels.base());
-  EXPECT_NEAR(told.messages.base(), wanted.messages.base(), 1e-9 * wanted.messages.base());
-  EXPECT_NEAR(told.host.base(), wanted.host.base(), 1e-9 * wanted.host.base());
-  EXPECT_NEAR(told.total.base(), wanted.total.base(), 1e-9 * wanted.total.base());
-  EXPECT_EQ(told.power, wanted.power);
-  // Asked again it comes from the tables.
-  EXPECT_EQ(clock.time(sums_of(w)), told.total);
+  const serving::StepTime parts = clock.split(sums_of(w));
+  EXPECT_NEAR(parts.kernels.base(), wanted.kernels.base(), 1e-9 * wanted.kernels.base());
+  EXPECT_NEAR(parts.messages.base(), wanted.messages.base(), 1e-9 * wanted.messages.base());
+  EXPECT_NEAR(parts.host.base(), wanted.host.base(), 1e-9 * wanted.host.base());
+  EXPECT_NEAR(parts.total.base(), wanted.total.base(), 1e-9 * wanted.total.base());
+  EXPECT_EQ(parts.power, wanted.power);
+  // The second call takes it from the tables.
+  EXPECT_EQ(clock.time(sums_of(w)), parts.total);
 }
 
-TEST(StepParts, TablesAndTheWholeStepAgree) {
+TEST(StepParts, tables_and_whole_step_agree) {
   const serving::Replica kReplicas[] = {latent_experts({}),
                                         latent_experts({.tp = 2, .attention_dp = 2, .ep = 2}),
                                         hybrid({.tp = 2}), hybrid({.tp = 2, .pp = 2})};
@@ -107,17 +108,17 @@ TEST(StepParts, TablesAndTheWholeStepAgree) {
   }
 }
 
-// Up to 32768 each size is its own; beyond, sizes are rounded up to the next multiple of 256.
-TEST(StepParts, LargeSizesAreRoundedUp) {
+// Up to 32768 each size has its own entry; larger sizes are rounded up to a multiple of 256.
+TEST(StepParts, large_sizes_are_rounded_up) {
   serving::ServingCosts costs = summed_costs();
   const auto all = costs.kernel;
-  // Attention follows the true lengths, and is left out here.
+  // Attention depends on the true lengths, and is left out here.
   costs.kernel = [all](const workload::Operation& op) {
     return std::holds_alternative<workload::Attention>(op) ? serving::ServingOpCost{} : all(op);
   };
   const serving::Replica r = serving::toy_replica();
   serving::StepClock clock(r, costs);
-  const auto told = [&](int tokens) {
+  const auto clocked = [&](int tokens) {
     return clock.time({.prompts = 1, .prompt_tokens = tokens, .prompt_pairs = 1, .sampled = 1})
         .base();
   };
@@ -128,12 +129,12 @@ TEST(StepParts, LargeSizesAreRoundedUp) {
                                            {33024, 33024}, {33025, 33280}, {33280, 33280},
                                            {40000, 40192}};
   for (const auto& [tokens, counted] : kSizes) {
-    EXPECT_NEAR(told(tokens), wanted(counted), 1e-12 * wanted(counted)) << tokens;
+    EXPECT_NEAR(clocked(tokens), wanted(counted), 1e-12 * wanted(counted)) << tokens;
   }
 }
 
-// Prompts of one rank: 3 of 10 tokens each put 30 rows through the latent's way out.
-TEST(StepParts, RowsOfSeveralPromptsAddUp) {
+// Prompts of one rank: 3 of 10 tokens each put 30 rows through the product out of the latent space.
+TEST(StepParts, rows_of_several_prompts_add_up) {
   const serving::Replica r = latent_experts({});
   const serving::IterationWork work =
       serving::iteration_work(r.model, r.split, r.precision, {.prompts = 3, .prompt_tokens = 10});
@@ -149,8 +150,8 @@ TEST(StepParts, RowsOfSeveralPromptsAddUp) {
   EXPECT_TRUE(found);
 }
 
-// Fewer than one request on average has no more adapters than that.
-TEST(StepParts, AdaptersThatRunAreNoMoreThanRequestsOrSlots) {
+// Fewer than one request on average means at most that many adapters.
+TEST(StepParts, running_adapters_are_at_most_requests_or_slots) {
   const serving::Replica r = latent_experts({});
   EXPECT_EQ(serving::running_adapters(r.adapters, 0), 0);
   EXPECT_EQ(serving::running_adapters(r.adapters, -1), 0);
@@ -160,7 +161,7 @@ TEST(StepParts, AdaptersThatRunAreNoMoreThanRequestsOrSlots) {
   EXPECT_EQ(serving::running_adapters({}, 5), 0);
 }
 
-TEST(StepParts, ARecordBeginsWithNothing) {
+TEST(StepParts, record_begins_empty) {
   const RequestRecord r;
   EXPECT_EQ(r.cached + r.fetched + r.preemptions + r.place + r.prompt + r.output + r.id, 0);
   EXPECT_EQ(r.session, 0U);

@@ -19,7 +19,7 @@
 namespace orrery::traffic {
 
 struct RetrievalLaw {
-  double reads = 1;  // in parallel, per hop
+  double reads = 1;  // parallel reads per hop
   int hops = 1;
   Seconds median;  // per read
   Seconds p99;

@@ -22,7 +22,7 @@ struct SessionLoad {
   double think = 30;  // mean seconds
   LengthLaw prompt;   // new tokens per turn
   LengthLaw output;
-  int requests = 1000;  // over all users
+  int requests = 1000;  // total over all users
   std::uint64_t seed = 1;
 };
 

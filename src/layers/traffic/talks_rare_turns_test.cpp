@@ -1,5 +1,5 @@
-// Turns that are rare: adapters used about as often taking turns together, talks that go on after
-// the load's end, a request that gives way after it was planned, reads drawn one by one.
+// Rare cases: adapters used about equally often that take turns, conversations that continue after
+// the load's end, a request preempted after it was planned, reads drawn one by one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace orrery::traffic {
 namespace {
 
-// The equations of adapters.h, written out once more.
+// The equations of adapters.h, written out again.
 struct SlotEquations {
   std::vector<serving::AdapterClass> use;
   double slots = 0;
@@ -93,9 +93,9 @@ TEST(TurnsByHand, adapters_of_a_class_take_turns_each) {
   }
 }
 
-// Of adapters that all share a prefix: y fresh tokens and one prefix for each that was used among
-// the last R + y requests fill the room.
-TEST(TurnsByHand, a_prefix_is_found_while_the_last_requests_fit) {
+// Adapters that all share a prefix: y fresh tokens, and one prefix for each adapter used among the
+// last R + y requests, fill the room.
+TEST(TurnsByHand, prefix_is_found_while_the_last_requests_fit) {
   serving::ReplicaAdapters a;
   a.set = {.count = 60, .slots = 9, .skew = 0.7};
   a.use = serving::adapter_use(60, 0.7);
@@ -111,7 +111,7 @@ TEST(TurnsByHand, a_prefix_is_found_while_the_last_requests_fit) {
   }
 }
 
-TEST(TurnsByHand, whole_talks_go_on_after_the_end) {
+TEST(TurnsByHand, whole_conversations_continue_after_the_end) {
   for (const bool whole : {false, true}) {
     Talks talks({.rate = 2,
                  .turns = 2,
@@ -136,9 +136,9 @@ TEST(TurnsByHand, whole_talks_go_on_after_the_end) {
   }
 }
 
-// Seven blocks of four: the first holds two, the others two and three. As the second grows the
-// first gives way, for whom a token was planned already; the third has its turn all the same.
-TEST(TurnsByHand, who_gives_way_after_it_was_planned_costs_nobody_a_turn) {
+// Seven blocks of four: the first request holds two, the others two and three. As the second grows,
+// the first is preempted, for which a token was already planned; the third still gets its turn.
+TEST(TurnsByHand, request_preempted_after_planning_costs_no_other_its_turn) {
   engines::EnginePolicy p = engines::tiny(engines::EngineKind::vllm);
   p.by_priority = true;
   p.blocks = 8;
@@ -155,7 +155,7 @@ TEST(TurnsByHand, who_gives_way_after_it_was_planned_costs_nobody_a_turn) {
   EXPECT_EQ(e.batch().sums.decode_keys, 9 + 10);
 }
 
-// One read of a hop: its deviate is that of which the uniform draw is left above.
+// One read of a hop: its normal deviate is the one that the uniform draw gives as the upper tail.
 TEST(TurnsByHand, reads_are_drawn_by_their_law) {
   const RetrievalLaw law{.reads = 1,
                          .hops = 1,

@@ -71,7 +71,7 @@ struct UnseenWidth {
 
 struct SeenThing {
   Unseen kind = Unseen::model;
-  std::string id;  // for a release: family and version
+  std::string id;  // for a release, family and version
   bool operator==(const SeenThing&) const = default;
 };
 

@@ -52,7 +52,7 @@ struct FrameworkModel {
   // Shares of the window in which each kind of communication can be hidden; 0 exposes all of it.
   double tp_overlap = 0;
   double tp_bulk_share = 1;     // share of tp_overlap that remains if the recipe turns overlap off
-  double async_tp_overlap = 0;  // if the layout uses asynchronous tensor parallelism
+  double async_tp_overlap = 0;  // overlap if the layout uses asynchronous tensor parallelism
   double cp_overlap = 0;
   double ep_overlap = 0;
   // For dispatch that leaves a domain, if interleaving (vp > 1) provides another microbatch to hide
@@ -68,7 +68,7 @@ struct FrameworkModel {
   double gradient_bytes = 4;
   double optimizer_bytes = 12;
   double reduce_bytes = 4;     // during the gradient reduction
-  double gather_bytes = 2;     // when updated parameters are gathered
+  double gather_bytes = 2;     // bytes when updated parameters are gathered
   double update_traffic = 34;  // device traffic of the optimizer and of the gradient norm
   // Device traffic of adding one microbatch's gradients to the step's; 0: the product that computes
   // them adds them too.

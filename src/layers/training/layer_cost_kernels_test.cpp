@@ -1,4 +1,4 @@
-// What a layer's passes are made of, counted kernel by kernel: a product takes 1 second (2 in fp16),
+// The kernels of a layer's passes, counted one by one: a product takes 1 second (2 in fp16),
 // attention 10 and a memory pass a tenth.
 #include <gtest/gtest.h>
 
@@ -81,8 +81,8 @@ TEST(LayerKernels, kernels_of_a_dense_layer) {
   EXPECT_NEAR(c.forward.passes.memory_joules, 55, 1e-12);
 }
 
-// Mixtral's: rope more in the mixer; norm, router, two grouped products, residual; and of experts
-// scores, two moves and the activation.
+// Mixtral: rope in addition in the mixer; norm, router, two grouped products, residual; and for
+// experts the scores, two moves and the activation.
 TEST(LayerKernels, kernels_of_a_moe_layer) {
   Tally t;
   t.job.model = mixtral();
@@ -101,7 +101,7 @@ TEST(LayerKernels, kernels_of_a_moe_layer) {
   EXPECT_NEAR(t.cost(LayerKind::moe).forward.matrix.seconds, 2 * 6, 1e-12);
   t.job.precision = catalog::Precision::fp8;
   EXPECT_NEAR(t.cost(LayerKind::moe).forward.matrix.seconds, 3 + 2 * 4, 1e-12);
-  // Where the whole step is one graph the passes of experts are fused, biased ones are not.
+  // If the whole step is one graph, the experts' passes are fused, except those with biases.
   t.job.precision = catalog::Precision::bf16;
   t.framework.graph_passes = 0.25;
   EXPECT_NEAR(t.cost(LayerKind::moe).forward.expert_passes.seconds, 0.4, 1e-12);
@@ -168,7 +168,7 @@ TEST(LayerKernels, selective_recompute_follows_the_framework) {
   expect_pass(t.cost(LayerKind::moe).recompute, 2.5, 0, 0.5, 0.4, 7.5);
   t.framework.selective = Selective::passes;
   expect_pass(t.cost(LayerKind::moe).recompute, 0, 0, 0.5, 0.4, 7.5);
-  // Latents up, beside the passes: norm, three products of latents with a norm each between, ...
+  // Latents up, and the passes: norm, three products of latents with a norm between each, ...
   t.job.model = latent_gpt();
   const LayerCost latent = t.cost();
   EXPECT_NEAR(latent.recompute.matrix.seconds, 2, 1e-12);
@@ -185,7 +185,7 @@ TEST(LayerKernels, full_recompute_stops_early_if_the_framework_does) {
   expect_pass(t.cost().recompute, 1.5, 5, 0.2, 0, 4);
 }
 
-// Launches: 10 and 10 and 4, of which 5, 5 and 2 are the mixer's.
+// Launches: 10 and 10 and 4, of which 5, 5 and 2 belong to the mixer.
 TEST(LayerKernels, cuda_graph_removes_its_launches) {
   Tally t;
   GraphScope& g = t.job.recipe.graph;
@@ -223,7 +223,7 @@ TEST(LayerKernels, eager_kernels_launch_several_times) {
   EXPECT_NEAR(t.cost().wgrad.kernels, 12, 1e-12);
 }
 
-// Head: norm, product, loss; backward the same; embedding: one pass each way.
+// Head: norm, product, loss; the backward pass likewise; embedding: one pass each way.
 TEST(LayerKernels, kernels_of_embedding_and_head) {
   Tally t;
   const auto head = [&] {
@@ -247,7 +247,7 @@ TEST(LayerKernels, kernels_of_embedding_and_head) {
   EXPECT_EQ(head().wgrad.kernels, 0);
 }
 
-// Four scans of 2 products and 5 passes, three attentions of 2 and 2, three MLPs of 2 and 3.
+// Four scans with 2 products and 5 passes, three attentions with 2 and 2, three MLPs with 2 and 3.
 catalog::ModelShape hybrid_gpt() {
   catalog::ModelShape m = gpt(10, 1024, 8);
   m.state_space_layers = 4;
@@ -257,11 +257,11 @@ catalog::ModelShape hybrid_gpt() {
   m.scan_groups = 2;
   m.scan_state = 32;
   m.mtp_layers = 3;
-  m.sliding_window = 64;  // which its attention does not have
+  m.sliding_window = 64;  // its attention does not use it
   return m;
 }
 
-// In four bits the scans quantise twice, MLPs twice, attention not; 14 of 88 layers stay wide.
+// In four bits scans and MLPs quantise twice, attention does not; 14 of 88 layers stay in 16 bits.
 TEST(LayerKernels, hybrid_cost_is_the_mean_layer) {
   Tally t;
   t.job.model = hybrid_gpt();
@@ -292,7 +292,7 @@ TEST(LayerKernels, single_layer_model_is_windowed_or_full) {
   EXPECT_NEAR(mean().forward.attention.seconds, (3 * 4 + 10) / 4.0, 1e-12);
 }
 
-// A hybrid's module is an attention and an MLP, wide, passed twice a prediction.
+// A hybrid's module is an attention and an MLP layer in 16 bits, run twice per prediction.
 TEST(LayerKernels, prediction_modules_of_hybrids_and_of_others) {
   Tally t;
   t.job.model = hybrid_gpt();
@@ -310,7 +310,7 @@ TEST(LayerKernels, prediction_modules_of_hybrids_and_of_others) {
   t.job.model.experts = 4;
   t.job.model.top_k = 2;
   t.job.model.expert_ffn = 64;
-  // Router and two grouped products in the place of the MLP's two; norm and residual remain.
+  // Router and two grouped products instead of the MLP's two; norm and residual remain.
   expect_pass(prediction().forward, 6 * 2 * 5, 60, 6 * 0.4, 6 * 0.4, 6 * 14);
   t.job.model = gpt(4, 1024, 8);
   t.job.model.mtp_layers = 2;
@@ -318,7 +318,7 @@ TEST(LayerKernels, prediction_modules_of_hybrids_and_of_others) {
   EXPECT_EQ(prediction().forward.tp, 10);
 }
 
-// Routing limited to groups reaches no more domains than groups; no limit is said by zero.
+// Group-limited routing reaches at most as many domains as groups; zero means no limit.
 TEST(LayerKernels, expert_groups_limit_the_traffic) {
   struct Sent {
     mutable double bytes = 0;
@@ -340,12 +340,13 @@ TEST(LayerKernels, expert_groups_limit_the_traffic) {
     layer_cost({job, layout, framework, groups, source}, LayerKind::moe, false, scratch);
     return sent.bytes / (4096.0 * 2 * 4096 * 2);
   };
-  // Four domains, two choices: 3 (1 - (3/4)^2) of others reached where 2 x 3/4 copies leave.
+  // Four domains, two choices: 3 (1 - (3/4)^2) others are reached, while 2 x 3/4 copies would
+  // leave.
   const double open = 3 * (1 - 9.0 / 16) / 1.5;
   EXPECT_NEAR(share(0, 0), open, 1e-12);
   EXPECT_NEAR(share(8, 0), open, 1e-12);
   EXPECT_NEAR(share(0, 4), open, 1e-12);
-  EXPECT_NEAR(share(8, 2), 0.5, 1e-12) << "4 x 2 / 8: one domain, 3/4 of it another";
+  EXPECT_NEAR(share(8, 2), 0.5, 1e-12) << "4 x 2 / 8: one domain, with probability 3/4 another";
   EXPECT_NEAR(share(8, 1), 0.5, 1e-12) << "never less than one";
   EXPECT_NEAR(share(8, 3), 0.75, 1e-12);
   EXPECT_NEAR(share(8, 8), open, 1e-12);
@@ -395,7 +396,7 @@ TEST(LayerKernels, costs_add_and_scale_by_part) {
   EXPECT_EQ(twice.recompute.tp, 84);
 }
 
-// A collective of one rank, or of nothing, takes no time.
+// A collective of one rank, or of zero bytes, takes no time.
 TEST(LayerKernels, single_rank_has_no_communication) {
   const CostSource source{.kernel = tallied, .collective = seven};
   using workload::Collective;

@@ -67,8 +67,8 @@ struct RecomputeModules {
   bool norms = false;
   bool attention_core = false;
   bool latent_up = false;
-  bool mlp = false;         // of dense layers
-  bool activation = false;  // of experts
+  bool mlp = false;         // MLP of dense layers
+  bool activation = false;  // activation of experts
   bool experts = false;     // the whole expert block
 
   bool operator==(const RecomputeModules&) const = default;

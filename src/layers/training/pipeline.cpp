@@ -7,7 +7,7 @@ namespace {
 
 struct Neighbours {
   double before = 0;        // sum of S over the stages before this one
-  double after = 0;         // the same over the stages after it
+  double after = 0;         // sum of S over the stages after this one
   double wgrad_others = 0;  // sum of W over all others
   int index = 0;
 };

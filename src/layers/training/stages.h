@@ -11,7 +11,7 @@ namespace orrery::training {
 
 struct StageLayers {
   double first = 0;
-  double middle = 0;  // in the fullest middle stage
+  double middle = 0;  // layers of the fullest middle stage
   double last = 0;
 };
 
@@ -21,7 +21,7 @@ StageLayers stage_layers(int layers, int pp, int vp, double head_layers);
 struct StageParameters {
   double dense = 0;        // after tensor parallelism; replicated over dp * cp
   double expert = 0;       // after expert parallelism; replicated over the expert group
-  double layer_dense = 0;  // of one MoE or dense layer, for ZeRO-3's working set
+  double layer_dense = 0;  // one MoE or dense layer's share, for ZeRO-3's working set
   double layer_expert = 0;
   double largest_tensor = 0;
 };

@@ -104,7 +104,7 @@ struct Stages {
   StageCost first;
   StageCost middle;
   StageCost last;
-  OpCost work;  // over all stages
+  OpCost work;  // sum over all stages
   StageLayers layers;
 };
 
