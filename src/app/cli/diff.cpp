@@ -54,6 +54,17 @@ ExitCode diff_runs(const design::Design& before, const design::Design& after,
   return second->passes() ? ExitCode::good : ExitCode::fails_rule;
 }
 
+// Shows file names instead of design names if both designs have the same name.
+void name_by_file(compare::DesignDiff& d, const DiffOptions& options) {
+  if (d.before_name != d.after_name) return;
+  const std::string names = d.before_name + " -> " + d.after_name;
+  d.before_name = options.before;
+  d.after_name = options.after;
+  if (d.verdict.starts_with(names)) {
+    d.verdict.replace(0, names.size(), d.before_name + " -> " + d.after_name);
+  }
+}
+
 ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -64,7 +75,8 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
   if (!after) faults.insert(faults.end(), after.error().begin(), after.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
   if (options.simulate) return diff_runs(*before, *after, *models, options, terminal);
-  const compare::DesignDiff d = compare::compare(*before, *after, *models);
+  compare::DesignDiff d = compare::compare(*before, *after, *models);
+  if (options.format != Format::json) name_by_file(d, options);
   switch (options.format) {
     case Format::json:
       terminal.out << report::json_of(d);

@@ -1,6 +1,7 @@
 // Everything of the server except the sockets: access, routes, counters.
 //
 //   Request -> check_access -> RequestRouter -> Response
+//
 // The routes are grouped by subject in routes_*.cpp and follow docs/api/openapi.yaml. They are
 // functions of the request and of what a Console holds, so tests call them without a socket.
 #pragma once

@@ -19,7 +19,7 @@ struct LayoutMisfit {
   int gpus = 0;  // number of accelerators on which a layout fits; 0: none was found
 };
 
-// `misfit` is asked for if no layout was found.
+// `misfit` explains why no layout was found.
 Document document_of(const search::FoundLayouts& found,
                      const std::optional<LayoutMisfit>& misfit = std::nullopt);
 // Writes one object per search, that is per number of GPUs.

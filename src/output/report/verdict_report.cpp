@@ -35,6 +35,7 @@ void add_advice(std::vector<std::string>& lines, const rules::Finding& f) {
 }
 
 std::string edit_text(const rules::Finding& f) {
+  if (f.edit->value.empty()) return "edit: remove " + f.edit->path;
   return fmt::format("edit: {}: {}", f.edit->path, f.edit->value);
 }
 

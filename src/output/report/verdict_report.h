@@ -1,8 +1,8 @@
 // The verdict of a review as a document, JSON for programs and CSV for spreadsheets.
 //
-// The document begins with what readers look for first: pass or fail, the goals, the key figures,
-// what is broken and how to correct it. Every layer follows. Findings of one rule are grouped, and
-// what they share is said once.
+// The document begins with what readers look for first: pass or fail, the goals, what is broken and
+// how to correct it, the next best spend and the key figures. Every layer follows. Findings of one
+// rule are grouped, and advice that they share is given once.
 #pragma once
 
 #include <string>

@@ -109,7 +109,7 @@ std::optional<double> price_of_edit(const review::Review& review, const design_t
 
 bool is_assumed(std::string_view reference) {
   return reference.empty() || reference.starts_with("assumed") ||
-         reference.find("usual part of this kind") != std::string_view::npos;
+         reference.find("the usual part for this kind") != std::string_view::npos;
 }
 
 CostNode cost_tree(const review::CostView& cost) {

@@ -34,7 +34,7 @@ std::string kv_tier_answer(const KvTierAsked& a) {
     return "The tier is slower than computing again: nothing is fetched.";
   }
   return fmt::format(
-      "The tier returns {} of the earlier tokens; the first token takes {} instead of {}.",
+      "The tier brings back {} of what was said before; first tokens take {} instead of {}.",
       figures::show(part, figures::Unit::ratio), brief(Seconds(a.with.latency.ttft_mean)),
       brief(Seconds(a.without.latency.ttft_mean)));
 }
@@ -42,7 +42,7 @@ std::string kv_tier_answer(const KvTierAsked& a) {
 Calculation tell_kv_tier(const KvTierAsked& a) {
   using figures::Unit;
   Calculation c{.question = fmt::format(
-                    "What does a KV tier of {} give {} users with {} in conversations of {} turns?",
+                    "What does a KV tier of {} give {} users who talk with {} in {} turns?",
                     brief(a.ask.kv.room), a.ask.load.users, a.ask.query.model.id,
                     a.ask.load.turns)};
   c.answer = kv_tier_answer(a);
@@ -144,47 +144,45 @@ Calculator kv_tier_calculator() {
                          .preset = preset,
                          .choices = std::move(choices)};
   };
-  return {
-      .name = "kv-tier",
-      .summary = "What a KV-cache tier saves in conversations of several turns",
-      .example = "orrery calc kv-tier --model llama-3-70b --users 200 --room 1TB",
-      .parameters =
-          {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
-           part_parameter("accelerator", "accelerators", "h100-sxm",
-                          "catalog id of the accelerator"),
-           whole_parameter("tp", "accelerators of the replica", "2", 8),
-           choice("engine", "engine", "vllm", {"vllm", "sglang", "tensorrt-llm"}),
-           choice("dtype", "weights and cache", "fp8", {"bf16", "fp8"}),
-           whole_parameter("users", "users of the replica, each in one conversation", "150", 2000),
-           whole_parameter("turns", "turns per conversation", "8", 64),
-           amount_parameter("think", "mean time from an answer to the next turn", "120 s", "s", 1,
-                            3600),
-           {.name = "input",
-            .label = "new tokens per turn",
-            .kind = ParameterKind::count,
-            .preset = "500",
-            .shown = "COUNT",
-            .low = 16,
-            .high = 32768,
-            .log = true},
-           {.name = "output",
-            .label = "tokens per answer",
-            .kind = ParameterKind::count,
-            .preset = "250",
-            .shown = "COUNT",
-            .low = 16,
-            .high = 8192,
-            .log = true},
-           amount_parameter("room", "size of the tier for this replica", "500 GB", "GB", 1, 1e5),
-           amount_parameter(
-               "rate",
-               "rate at which the replica reads the tier; default: its ports to host memory", "",
-               "GB/s", 0.1, 1000),
-           amount_parameter("latency", "latency of one fetch", "50 us", "us", 1, 1e5),
-           part_parameter("pool", "emerging", "",
-                          "catalog id of a memory pool used as the tier, such as cxl-2-x16"),
-           whole_parameter("pool-links", "links from the replica's hosts to the pool", "1", 16)},
-      .ask = ask_kv_tier};
+  return {.name = "kv-tier",
+          .summary = "What a KV tier brings back for users who talk in turns, and what it saves",
+          .example = "orrery calc kv-tier --model llama-3-70b --users 200 --room 1TB",
+          .parameters =
+              {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
+               part_parameter("accelerator", "accelerators", "h100-sxm",
+                              "catalog id of the accelerator"),
+               whole_parameter("tp", "accelerators of the replica", "2", 8),
+               choice("engine", "engine", "vllm", {"vllm", "sglang", "tensorrt-llm"}),
+               choice("dtype", "weights and cache", "fp8", {"bf16", "fp8"}),
+               whole_parameter("users", "users of the replica, talking or thinking", "150", 2000),
+               whole_parameter("turns", "of a talk", "8", 64),
+               amount_parameter("think", "mean time from an answer to the next turn", "120 s", "s",
+                                1, 3600),
+               {.name = "input",
+                .label = "new tokens of a turn",
+                .kind = ParameterKind::count,
+                .preset = "500",
+                .shown = "COUNT",
+                .low = 16,
+                .high = 32768,
+                .log = true},
+               {.name = "output",
+                .label = "tokens of an answer",
+                .kind = ParameterKind::count,
+                .preset = "250",
+                .shown = "COUNT",
+                .low = 16,
+                .high = 8192,
+                .log = true},
+               amount_parameter("room", "of the tier, for this replica", "500 GB", "GB", 1, 1e5),
+               amount_parameter(
+                   "rate", "at which the replica reads the tier; none: its ports to host memory",
+                   "", "GB/s", 0.1, 1000),
+               amount_parameter("latency", "of one fetch", "50 us", "us", 1, 1e5),
+               part_parameter("pool", "emerging", "",
+                              "catalog id of a memory pool that is the tier, such as cxl-2-x16"),
+               whole_parameter("pool-links", "links of the replica's hosts to it", "1", 16)},
+          .ask = ask_kv_tier};
 }
 
 }  // namespace orrery::calc
