@@ -234,7 +234,7 @@ TEST(ModelMath, moe_parameters_add_up_by_part) {
   EXPECT_DOUBLE_EQ(count_parameters(m).shared_experts, 2 * 2 * 48 * 14) << "as wide as the others";
 }
 
-// Of 7 layers, 3 scan, 2 are an MLP alone and 2 attend; parts are means over all layers.
+// 7 layers: 3 scan, 2 are an MLP alone and 2 attend; parts are means over all layers.
 TEST(ModelMath, hybrid_moe_parameters_add_up_by_part) {
   catalog::ModelShape m = routed_shape();
   m.first_dense_layers = 0;
@@ -276,7 +276,7 @@ TEST(ModelMath, flops_per_token_in_inference_and_training) {
   EXPECT_DOUBLE_EQ(forward_flops_per_token(routed, 100).base(), 2 * (layers + 15888) + pairs);
 }
 
-// Of 7 layers with every third full, two attend to everything and five to 30 keys: 30 - 30^2 / 200
+// 7 layers with every third full: two attend to everything and five to 30 keys: 30 - 30^2 / 200
 // = 25.5 on average for a sequence of 100. Latent heads are 8 + 3 and 5 wide.
 TEST(ModelMath, windows_and_latents_change_flops_and_kv_cache) {
   catalog::ModelShape m = plain_shape();

@@ -44,7 +44,7 @@ struct PodNode {
   int gpu_left_in_all() const;
 };
 
-// GPU shares of one pod on one node; bit g stands for GPU g.
+// GPU shares of one pod on one node; bit g is GPU g.
 struct PodPlace {
   int node = -1;
   std::uint8_t gpus = 0;

@@ -96,7 +96,7 @@ TEST(Reservation, reservation_covers_nodes_beyond_64) {
   for (const int node : {0, 1, 3, 64, 66, 68, 127}) EXPECT_FALSE(r.has(node)) << node;
 }
 
-// Of two that end together the first is named; otherwise the one that ends last.
+// If two end together the first is named; otherwise the one that ends last.
 TEST(Reservation, barrier_is_the_last_reservation_to_end) {
   const auto until = [](int first_length, int second_length) {
     ReservationBook book;

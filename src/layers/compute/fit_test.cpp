@@ -323,7 +323,7 @@ TEST(Fit, far_samples_have_less_weight) {
     int fitted = 0;
     for (std::size_t i = 0; i < held.size(); ++i) {
       if (!held[i]) ++fitted;
-      // Of five fitted samples, two are in the other group and one is in between.
+      // Two of five fitted samples are in the other group and one is in between.
       const double at = fitted % 5 == 0 || fitted % 5 == 2 ? other
                         : fitted % 5 == 1                  ? std::sqrt(0.4 * other)
                                                            : 0.4;

@@ -49,7 +49,7 @@ struct ScaleUpCurve {
   double pair_share = 0.75;           // all_to_all
   int nvls_ranks = 5;                 // minimum ranks for the library to use it
   Seconds launch = microseconds(15);  // time of the whole call at 8 bytes, eager
-  double ramp = 1.2;                  // r
+  double ramp = 1.2;                  // r: slowdown of small messages
   Seconds fill = microseconds(70);    // F of an all_reduce
 };
 

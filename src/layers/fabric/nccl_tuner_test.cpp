@@ -52,7 +52,7 @@ TEST(NcclTuner, ring_on_one_node) {
               8.4 + 8 * 3.4 + 1e9 / (360e3 * 8 / 8), 1e-6);
 }
 
-// Of two nodes' 30 steps two cross the network, at 14 us each for Simple and 2.7 for LL; a post
+// Two of two nodes' 30 steps cross the network, at 14 us each for Simple and 2.7 for LL; a post
 // costs at least 1 (3) us per step; 200 GB/s of NICs are the limit. Deep pipelines add two fifths
 // to Simple's latency.
 TEST(NcclTuner, ring_over_the_network) {

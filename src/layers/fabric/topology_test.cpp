@@ -16,7 +16,7 @@ Topology made(const FabricSpec& spec) {
   return t.value_or(Topology{});
 }
 
-// Of the recalled A100 rows only the first is doubtful: 4 spines by the rule, 5 from memory. Five
+// Only the first of the recalled A100 rows is doubtful: 4 spines by the rule, 5 from memory. Five
 // divide the 20 uplinks of a leaf too, so both could be built; four suffice.
 TEST(Topology, recalled_a100_first_unit_needs_four_spines) {
   const Topology t = made({.nodes = 20, .rails = 8, .radix = 40});

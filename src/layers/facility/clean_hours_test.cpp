@@ -52,7 +52,7 @@ TEST(CleanHours, cleanest_hours_of_a_day) {
   EXPECT_EQ(start_h(2.5, 1, {.below = grams_per_kwh(200), .wait = Seconds(0)}), 2.5);
 }
 
-// Of arrival hours 0 to 23, those from 17 to 20 do not wait 12 hours; 21 to 8 wait for nine
+// Arrival hours 17 to 20 do not wait, as it would take over 12 hours; 21 to 8 wait for nine
 // o'clock.
 TEST(CleanHours, hourly_arriving_work) {
   const std::vector<GramsPerJoule> day = sunny_day();

@@ -176,7 +176,7 @@ TEST(PowerCap, own_demand_of_a_feed_comes_first) {
   EXPECT_EQ(ample.feeds[5].cap, Watts());
   EXPECT_EQ(ample.feeds[4].over, Watts());
   EXPECT_NEAR(ample.lowest_cap, 30 / 80.0, 1e-9);
-  // Of 58, 48 are left: 140 in all want it, 0.343 each; the branch's own limit would allow 0.375.
+  // 48 of 58 are left: 140 in all want it, 0.343 each; the branch's own limit would allow 0.375.
   const TreeReview tight = review(58);
   EXPECT_NEAR(kw(tight.feeds[1].cap), 80 * 48 / 140.0, 1e-9);
   EXPECT_NEAR(kw(tight.feeds[4].cap), 60 * 48 / 140.0, 1e-9);

@@ -27,7 +27,7 @@ ScheduleItem item(const char* id, double weeks_typical, std::vector<std::string>
 
 double in_weeks(Seconds t) { return t / weeks(1); }
 
-// Of two that end at the same time the first one given is named, on every machine.
+// If two end at the same time, the first one given is named, on every machine.
 TEST(Schedule, tied_items_bind_in_order) {
   const auto plan = plan_schedule(std::vector{item("a", 3), item("b", 5), item("c", 5)});
   ASSERT_TRUE(plan);

@@ -71,7 +71,7 @@ struct NodeMemory {
   // The current controller has shown it out, so it no longer forgets that.
   bool out_shown = false;
   bool drain_shown = false;  // the same for our drain
-  int failures = 0;          // numbers the episodes
+  int failures = 0;          // number of failures; numbers the episodes
   FadingCount weight;
   std::string stood_in_for;  // for a spare that was called: the node it replaces
   std::string serves_for;    // for a spare seen in service: the node it replaces

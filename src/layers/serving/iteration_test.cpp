@@ -223,7 +223,7 @@ TEST(Iteration, eight_bit_products_with_block_scales_quantise_their_input) {
   EXPECT_EQ(kernels_of(iteration_work(m, {}, eight, {.decoding = 5}).groups[0]), blocks);
 }
 
-// Of 12 layers three have a state, three have full attention and six a window of 20.
+// 12 layers: three have a state, three have full attention and six a window of 20.
 TEST(Iteration, windowed_and_state_layers_are_counted_separately) {
   catalog::ModelShape m = small_dense();
   m.layers = 12;

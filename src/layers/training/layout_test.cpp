@@ -92,7 +92,7 @@ TEST(Layout, groups_span_domains_by_their_stride) {
   same(g.pp, 2, 1);
   same(groups_of(job, {.tp = 64}).tp, 64, 8);
   same(groups_of(job, {.tp = 64}).pp, 1, 1);
-  // Of an NVL72's 72, a job of 128 uses 64 twice; a job that fits is in one domain, whatever its
+  // A job of 128 uses 64 of an NVL72's 72 twice; a job that fits is in one domain, whatever its
   // size.
   const TrainingJob wide{.model = mixtral(), .gpus = 128, .scaleup = 72};
   same(groups_of(wide, {.dp = 128}).dp, 128, 64);

@@ -58,7 +58,7 @@ TEST(Memory, sharding_divides_the_states_it_names) {
   EXPECT_LT(stage(catalog::Sharding::zero3).weights, none.weights * 0.25);
 }
 
-// Of 8 layers of gpt: zero3 keeps an eighth of everything and two gathered layers; zero1 keeps
+// 8 layers of gpt: zero3 keeps an eighth of everything and two gathered layers; zero1 keeps
 // whole weights and gradients. In a pipeline gathered weights stay, and gradients are whole.
 TEST(Memory, sharded_stage_memory) {
   TrainingJob job{.model = gpt(8, 512, 8), .sequence = 128, .batch = 64, .gpus = 8};
@@ -268,7 +268,7 @@ TEST(Memory, selective_recompute_drops_the_repeated_tensors) {
   EXPECT_DOUBLE_EQ(half.total(), 8 * (kLayer - 2 * kNorm - kUp) - 4 * kQkv - 4 * kUp);
 }
 
-// Of queries, keys and values made from latents a twentieth is kept.
+// A twentieth of queries, keys and values made from latents is kept.
 TEST(Memory, latents_stay_under_selective_recompute) {
   TrainingJob job = stage_job();
   job.model.attention = catalog::AttentionKind::mla;
@@ -404,7 +404,7 @@ TEST(Memory, expert_states_are_sharded_over_their_replicas) {
                    2 * shard + 2 * (c.moe_layer(0) + c.expert) * 2);
 }
 
-// Of ten layers four scan, three attend and three are MLPs: what one layer saves is the mean.
+// Ten layers: four scan, three attend and three are MLPs: what one layer saves is the mean.
 TEST(Memory, hybrid_saves_the_mean_of_its_layers) {
   TrainingJob job = stage_job();
   catalog::ModelShape& m = job.model;

@@ -118,7 +118,7 @@ TEST(Pipeline, heavy_middle_stage_sets_the_bubble) {
   EXPECT_DOUBLE_EQ(time(catalog::Schedule::zero_bubble).bubble, 6.75 - 2);
 }
 
-// Of three stages the slowest is the middle one; if all are equal the first is named.
+// The slowest of three stages is the middle one; if all are equal the first is named.
 TEST(Pipeline, slowest_stage_sets_the_pipeline_time) {
   const StageTimes light{1, 1, 0.5}, heavy{3, 2, 1};
   const PipelineTime t =

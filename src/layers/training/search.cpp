@@ -51,7 +51,7 @@ bool is_equivalent(const RankedLayout& a, const RankedLayout& b) {
 }
 
 void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
-  // Of equivalent layouts the first in the space's order is kept, whichever is found first.
+  // The first of equivalent layouts in the space's order is kept, whichever is found first.
   const auto same = std::ranges::find_if(
       best, [&](const RankedLayout& other) { return is_equivalent(other, found); });
   if (same != best.end()) {
