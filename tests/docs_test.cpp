@@ -266,7 +266,11 @@ ManualPage manual_page(const fs::path& path) {
   }
   page.body = page.summary + ".\n\n`" + usage + "`\n";
   if (!rows.empty()) page.body += "\n| option | meaning |\n|---|---|\n" + rows;
-  if (!examples.empty()) page.body += "\n```text\n" + examples + "```\n";
+  if (!examples.empty()) {
+    page.body +=
+        "\n<!-- not run: examples of the help, which name files of the reader -->\n\n```text\n" +
+        examples + "```\n";
+  }
   return page;
 }
 
