@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 #include <optional>
 
 namespace orrery {
@@ -261,7 +262,9 @@ std::vector<std::string> anchors_of(const DocPage& page) {
     if (line.starts_with("```")) in_fence = !in_fence;
     if (in_fence || !line.starts_with('#')) continue;
     std::string anchor;
-    for (const char c : trimmed(line.substr(line.find_first_not_of('#')))) {
+    std::string_view heading = line;
+    while (heading.starts_with('#')) heading.remove_prefix(1);
+    for (const char c : trimmed(heading)) {
       const auto u = static_cast<unsigned char>(c);
       if (std::isalnum(u) || c == '-' || c == '_') anchor += static_cast<char>(std::tolower(u));
       if (c == ' ') anchor += '-';
