@@ -27,7 +27,8 @@
 //  alone.
 //  8. What was set aside goes only if this driver's memory says that it put it there, and the grace
 //     is counted on a clock that nobody can set (lifecycle_memory.h).
-//  9. An action that fails is asked for again, later and later, and delays no other.
+//  9. Nothing is removed while the wall clock is in doubt (lifecycle_clock.h).
+// 10. An action that fails is asked for again, later and later, and delays no other.
 // An action names the copies it relies on (`needs`), so that the port can look once more before it
 // removes anything. Where it is wrong: a copy that rots after it was read counts as good until it
 // is read again (`reread`), and a copy that was rewritten in place under the same name is a
@@ -129,6 +130,7 @@ struct LifecyclePolicy {
   // How long a copy stays set aside before it goes for good. None: the places cannot set aside, and
   // a removal is final.
   std::optional<Seconds> grace;
+  Seconds clock_rest = days(1);  // nothing is removed for so long after the wall clock was set
 };
 
 enum class LifecycleActionKind { verify, copy, remove, purge, alert };

@@ -17,8 +17,6 @@ namespace orrery::files {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// Name of a file while it is being written, beside its final name.
-constexpr const char* kPartName = ".orrery-part";
 
 // Tells bind mounts of one file system apart where the kernel says (5.8 and later), else devices.
 Result<std::uint64_t> mount_of(int file, const std::string& path) {

@@ -56,7 +56,8 @@ Mover::~Mover() {
 }
 
 void Mover::round(const std::stop_token& stop) {
-  const auto tick = driver_.tick([&] { return stop.stop_requested(); });
+  // The look has read the clock: one that was set since the round began is in doubt by now.
+  const auto tick = driver_.tick([&] { return stop.stop_requested() || !options_.may(); });
   if (!tick) return log_("the tiers could not be seen: " + tick.error().front().what);
   ++counts_.rounds;
   counts_.waiting = tick->items;

@@ -22,6 +22,9 @@
 
 namespace orrery::s3server {
 
+std::string random_bytes(std::size_t count);
+TimeMs wall_clock_ms();
+
 struct RuntimeOptions {
   std::string folder;
   std::vector<TierPlan> tiers = usual_tiers();  // of a store that is not there yet
@@ -41,11 +44,9 @@ struct RuntimeOptions {
   bool accepts_loss = false;  // opens metadata that have lost commits (repair, once it was asked)
   // So long files that no row names are kept aside, in time that the store was well.
   TimeMs aside_ms = 7 * 24 * 3600 * TimeMs{1000};
+  std::function<TimeMs()> wall_clock = wall_clock_ms;
   std::function<void(const std::string&)> log;
 };
-
-std::string random_bytes(std::size_t count);
-TimeMs wall_clock_ms();
 
 class Runtime {
  public:
@@ -87,7 +88,8 @@ class Runtime {
   void keep_health(const std::stop_token& stop);
   void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
-  // Whether the lifecycle rules may remove anything by the wall clock as it is (clock_watch.h).
+  // Returns true if rules may remove objects by the wall clock as it is (clock_watch.h). Called by
+  // the threads that keep house and that move objects.
   bool trusts_clock();
   void begin_clock();
   void say_clock(std::optional<upkeep::ClockChange> change);
@@ -113,6 +115,7 @@ class Runtime {
   TimeMs well_ms_ = 0;   // when the time that the store was well was counted last
   TimeMs aside_ms_ = 0;  // when the files that are set aside were looked at last
   std::atomic<bool> is_well_ = true;
+  std::mutex clock_mutex_;
   upkeep::ClockWatch clock_{24 * 3600 * TimeMs{1000}};
   std::unique_ptr<Mover> mover_;
   std::jthread house_;
