@@ -57,6 +57,7 @@ Laid draw_policy(RandomStream& random) {
   if (cold.keep.everything && random.below(2) == 0) laid.policy.copies_min = 2;
   if (random.below(3) == 0) laid.policy.reread = hours(1);
   if (random.below(3) != 0) laid.policy.grace = hours(static_cast<double>(random.below(3)));
+  laid.policy.clock_rest = hours(static_cast<double>(random.below(4)));
   laid.writer = laid.policy.places.front().name;
   for (const KeepPlace& place : laid.policy.places) laid.names.push_back(place.name);
   return laid;
@@ -77,7 +78,8 @@ class Schedule {
       places_.pass(seconds(1 + static_cast<double>(random_.below(300))));
     }
     calm();
-    for (int round = 0; round < 120 && fault_.empty(); ++round) {
+    // Long enough for checkpoints that a clock dated ahead.
+    for (int round = 0; round < 360 && fault_.empty(); ++round) {
       tick();
       places_.pass(minutes(10));
     }

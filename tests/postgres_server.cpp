@@ -35,6 +35,17 @@ std::string PostgresServer::address() const {
   return "postgresql:///postgres?host=" + folder_ + "&user=postgres";
 }
 
+bool PostgresServer::dump(const std::string& name) const {
+  return as_owner(kPrograms + "pg_dump -h " + folder_ + " -U postgres -f " + folder_ + '/' + name +
+                  " postgres");
+}
+
+bool PostgresServer::restore(const std::string& name) const {
+  const std::string psql = kPrograms + "psql -v ON_ERROR_STOP=1 -q -h " + folder_ + " -U postgres ";
+  return as_owner(psql + "-c 'DROP SCHEMA public CASCADE' -c 'CREATE SCHEMA public' postgres") &&
+         (name.empty() || as_owner(psql + "-f " + folder_ + '/' + name + " postgres"));
+}
+
 bool PostgresServer::start() {
   return as_owner(kPrograms + "pg_ctl -D " + folder_ + "/data -l " + folder_ + "/log -w -o '-k " +
                   folder_ + " -h \"\"' start");

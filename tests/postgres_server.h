@@ -20,6 +20,10 @@ class PostgresServer {
   std::string address() const;  // in the form that libpq takes
   // Ends the server as a crash does, and starts it again.
   bool crash_and_restart();
+  // Writes the database to a file below the folder, as an operator backs it up.
+  bool dump(const std::string& name) const;
+  // Leaves nothing in the database, or with a name what was dumped under it.
+  bool restore(const std::string& name = {}) const;
 
  private:
   bool as_owner(const std::string& command) const;

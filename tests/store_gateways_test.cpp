@@ -7,8 +7,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "live/agent/test_folder.h"
@@ -146,7 +148,96 @@ TEST_F(GatewaysLive, invalid_addresses_are_refused_with_a_reason) {
   EXPECT_THAT(other.error().front().what, HasSubstr("another store"));
 }
 
-// Two gateways, of which at most one is down.
+// A store whose rows are in a database that is emptied, older or another's: it refuses, removes
+// nothing, and goes on with the right one (docs/guide/store-operations.md).
+class DatabaseLoss : public GatewaysLive {
+ protected:
+  std::vector<std::string> words(const std::string& name) const {
+    return {folder.at(name), "--port", "0", "--tier", "hot=2+1", "--metadata", server->address()};
+  }
+  // Puts `count` objects, or with 0 expects all that were put.
+  void run(int count) {
+    StoreProcess store(words("store"));
+    ASSERT_NE(store.address(), "") << store.said();
+    s3::Client client = client_of(store.address());
+    (void)client.create_bucket();
+    for (int i = 0; i < count; ++i) {
+      const std::string key = "k" + std::to_string(kept.size());
+      const std::string bytes(i % 3 == 0 ? 300 : 30'000, static_cast<char>('a' + i));
+      ASSERT_TRUE(client.put(key, s3::Body::of(bytes)));
+      kept[key] = bytes;
+    }
+    for (const auto& [key, bytes] : kept) {
+      const auto object = client.get(key);
+      ASSERT_TRUE(object) << key;
+      EXPECT_EQ(object->bytes, bytes) << key;
+    }
+    EXPECT_EQ(store.end(SIGTERM), 0) << store.said();
+  }
+  // Two starts, because services restart by themselves; the files stay as they are.
+  void expect_refused(const std::string& why) {
+    const auto before = files();
+    for (int i = 0; i < 2; ++i) {
+      StoreProcess store(words("store"));
+      EXPECT_EQ(store.address(), "");
+      EXPECT_EQ(store.wait(), 2) << store.said();
+      EXPECT_THAT(store.said(), HasSubstr(why));
+      EXPECT_EQ(files(), before);
+    }
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> all;
+    for (const auto& at : std::filesystem::recursive_directory_iterator(folder.at("store"))) {
+      all.insert(at.path().string());
+    }
+    return all;
+  }
+
+  std::map<std::string, std::string> kept;
+};
+
+TEST_F(DatabaseLoss, an_empty_an_older_or_another_stores_database_is_refused_and_nothing_removed) {
+  run(9);
+  ASSERT_TRUE(server->dump("older"));
+  run(9);
+  ASSERT_TRUE(server->dump("now"));
+  ASSERT_TRUE(server->restore());
+  expect_refused("holds no store");
+  EXPECT_EQ(StoreProcess({"fsck", folder.at("store")}).wait(), 1);
+  EXPECT_EQ(StoreProcess({"repair", folder.at("store"), "--apply"}).wait(), 2);
+  {
+    StoreProcess other(words("other"));
+    ASSERT_NE(other.address(), "") << "an empty database is for a new store: " << other.said();
+    other.end(SIGTERM);
+  }
+  expect_refused("another store");
+  ASSERT_TRUE(server->restore("older"));
+  expect_refused("lost their end");
+  ASSERT_TRUE(server->restore("now"));
+  run(0);
+}
+
+TEST_F(DatabaseLoss, an_older_database_is_accepted_by_name_and_the_rest_is_set_aside) {
+  run(9);
+  ASSERT_TRUE(server->dump("older"));
+  const auto first = kept;
+  run(9);
+  const auto all = kept;
+  ASSERT_TRUE(server->dump("now"));
+  ASSERT_TRUE(server->restore("older"));
+  EXPECT_EQ(StoreProcess({"repair", folder.at("store")}).wait(), 1) << "it only says what it would";
+  expect_refused("lost their end");
+  EXPECT_EQ(StoreProcess({"repair", folder.at("store"), "--apply"}).wait(), 0);
+  kept = first;
+  run(0);
+  // The newer one turns up, and what was set aside comes back.
+  ASSERT_TRUE(server->restore("now"));
+  EXPECT_EQ(StoreProcess({"repair", folder.at("store"), "--apply"}).wait(), 0);
+  kept = all;
+  run(0);
+}
+
+// Two gateways, of which at most one is away.
 class Pair {
  public:
   explicit Pair(std::vector<std::string> words) : words_(std::move(words)) {

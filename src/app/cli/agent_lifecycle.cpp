@@ -2,6 +2,7 @@
 // its replacement was read back and verified.
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "app/cli/keep_words.h"
@@ -39,6 +40,7 @@ struct LifecycleOptions {
 struct LifecycleSetup {
   storage::LifecyclePolicy policy;
   std::vector<agent::LivePlace> places;
+  std::vector<std::string> locations;  // of the places, each ending in '/'
   Seconds interval;
   Seconds quiet;
 };
@@ -80,6 +82,18 @@ Result<std::unique_ptr<agent::KeepStore>> store_at(const std::string& location,
                              [] { return agent::machine_clock().up; });
 }
 
+// Returns a location as it can be compared with others: folders by where their links lead.
+std::string plain_location(const std::string& location) {
+  std::string plain = location;
+  if (!location.starts_with("s3://")) {
+    std::error_code error;
+    plain = std::filesystem::weakly_canonical(std::filesystem::absolute(location), error).string();
+    if (error) plain = location;
+  }
+  while (plain.ends_with('/')) plain.pop_back();
+  return plain + '/';
+}
+
 Result<void> add_place(const std::string& text, const LifecycleOptions& o,
                        const agent::KeepOwner& owner, LifecycleSetup& setup) {
   const auto words = split(text, ',');
@@ -97,6 +111,14 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o,
   for (const storage::KeepPlace& other : setup.policy.places) {
     if (other.name == place.name) return bad_place(text, "another place has this name");
   }
+  // What one place keeps the rules of the other could remove: it is the same copy.
+  const std::string plain = plain_location(location);
+  for (const std::string& other : setup.locations) {
+    if (plain.starts_with(other) || other.starts_with(plain)) {
+      return bad_place(text, "it is, holds or lies in another place, " + other);
+    }
+  }
+  setup.locations.push_back(plain);
   auto store = store_at(location, o, owner);
   if (!store) return std::unexpected(store.error());
   setup.places.push_back(

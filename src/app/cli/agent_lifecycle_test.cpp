@@ -118,6 +118,26 @@ TEST_F(LifecycleVerb, a_place_needs_a_name_a_location_and_known_options) {
   expect_place({at("hot", ",all"), at("hot", ",all")}, "[usage.place]");
 }
 
+// Two names of one copy: what the rules of one place keep those of the other would remove.
+TEST_F(LifecycleVerb, a_place_is_not_another_and_not_inside_another) {
+  item("hot", "100");
+  fs::create_directory_symlink(folder.at("hot"), folder.at("link"));
+  const std::string same = folder.at("hot");
+  for (const std::string& other : {same, same + "/", same + "/../hot", same + "/cold", same + "/x/y",
+                                   folder.at("link"), folder.at("link/x"), folder.path()}) {
+    expect_place({at("hot", ",written,all"), "cold=" + other + ",newest=1"}, "[usage.place]");
+    EXPECT_FALSE(fs::exists(folder.at("l.jsonl"))) << other;
+  }
+  const Variable access{"AWS_ACCESS_KEY_ID", "k"}, secret{"AWS_SECRET_ACCESS_KEY", "s"};
+  for (const char* other : {"s3://b/run", "s3://b/run/", "s3://b/run/cold", "s3://b"}) {
+    expect_place({"hot=s3://b/run,all", std::string("cold=") + other + ",newest=1"},
+                 "[usage.place]");
+  }
+  const VerbAnswer beside =
+      keep({at("hot", ",written,all"), at("hotter", ",all")}, {"--dry-run"});
+  EXPECT_EQ(beside.code, ExitCode::good) << beside.err;
+}
+
 TEST_F(LifecycleVerb, a_single_place_must_keep_something_forever) {
   const std::string said = "[agent.usage]";
   expect_place({at("hot", "")}, said);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -26,6 +27,14 @@ Result<void> check_private_file(const std::string& file) {
   if (file.empty() || ::stat(file.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
   const mode_t allowed = found.st_uid == 0 ? 0640 : 0600;
   const mode_t mode = found.st_mode & 07777;
+  // Its owner can read and replace it, whatever its mode.
+  if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
+    return fail({.code = "store.secrets",
+                 .place = {file},
+                 .what = fmt::format("the file belongs to another user (uid {})", found.st_uid),
+                 .why = "whoever has its secrets can read and change what is stored",
+                 .fix = "chown it to the user who runs the store, and chmod 600"});
+  }
   if ((mode & 0077 & ~allowed) == 0) return {};
   return fail(
       {.code = "store.secrets",

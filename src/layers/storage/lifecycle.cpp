@@ -9,16 +9,14 @@
 
 #include "core/base/math.h"
 #include "layers/storage/lifecycle_aside.h"
+#include "layers/storage/lifecycle_clock.h"
 #include "layers/storage/lifecycle_wants.h"
 
 namespace orrery::storage {
 namespace {
 
 constexpr Seconds kDay = days(1);
-// How often a sign of life is recorded while something is set aside: a reboot can cost the count at
-// most this.
-constexpr Seconds kLifeSign = minutes(10);
-// Consecutive failures after which an alert is raised.
+// Failures in a row after which a person is told.
 constexpr int kFailuresTold = 3;
 // After this many doublings the longest wait is reached in any case.
 constexpr int kDoublingsMax = 20;
@@ -30,6 +28,7 @@ class Decider {
         memory_(memory),
         policy_(policy),
         items_(states_of(look, memory, policy)),
+        ahead_(runs_ahead(items_, look.now)),
         is_used_(policy.places.size(), false) {
     for (const ItemState& item : items_) note_head(item);
   }
@@ -40,7 +39,10 @@ class Decider {
     // Newest first, because what a restart would need must become safe before anything else.
     std::ranges::stable_sort(
         order, [](const ItemState* a, const ItemState* b) { return is_older(*b->view, *a->view); });
-    for (const ItemState* item : order) remove_from(*item);
+    doubt_clock();
+    for (const ItemState* item : order) {
+      if (!is_doubted(*item->view)) remove_from(*item);
+    }
     for (const ItemState* item : order) read_unread(*item);
     for (const ItemState* item : order) copy(*item);
     // Uses the remaining moves: items that are already safe must not delay items that are not.
@@ -150,8 +152,23 @@ class Decider {
     ask(std::move(alert));
   }
 
-  // Returns the name under which a copy is set aside. It is journalled before anything is renamed:
-  // data there that has no journal entry is never removed.
+  void doubt_clock() {
+    const ClockView clock = view_clock(look_, memory_, policy_);
+    for (const LifecycleEvent& event : clock.events) decision_.events.push_back(event);
+    is_clock_doubted_ = !clock.doubt.empty();
+    if (is_clock_doubted_) tell(clock.key, "clock", clock.doubt);
+    for (const auto& [run, item] : ahead_) {
+      tell("ahead//" + item->id, item->id,
+           "it was made in the future, so it is not known which of its run is the newest: nothing "
+           "of the run is removed until then; touch its files if the clock is right");
+    }
+  }
+  bool is_doubted(const ItemView& item) const {
+    return is_clock_doubted_ || ahead_.contains(item.run);
+  }
+
+  // The name under which a copy is set aside. It is journalled before anything is renamed: what
+  // lies there without a line in the journal is never removed.
   std::string to_set_aside(const ItemState& item, std::size_t place) {
     if (!policy_.grace) return {};
     const std::string& at = policy_.places[place].name;
@@ -417,11 +434,6 @@ class Decider {
       if (is_there || !is_seen) continue;
       decision_.events.push_back({.kind = LifecycleEventKind::purged, .at = look_.now, .key = key});
     }
-    const bool lives_on =
-        look_.clock.boot == memory_.clock.boot && look_.clock.up - memory_.clock.up < kLifeSign;
-    if (memory_.aside.empty() || lives_on || look_.clock.boot.empty()) return;
-    decision_.events.push_back(
-        {.kind = LifecycleEventKind::ticked, .at = look_.now, .clock = look_.clock});
   }
 
   void purge(const AsideView& view) {
@@ -446,6 +458,7 @@ class Decider {
     if (!view.is_going && lain < grace) {
       return wait({WaitKind::grace, "purge/" + key, look_.now + grace - lain});
     }
+    if (!view.is_going && is_doubted(view.item)) return;
     if (!is_due("purge/" + key)) return;
     std::optional<std::vector<CopyNeed>> needs{std::in_place};
     if (!view.is_going) needs = grounds_to_purge(view, fact->second);
@@ -529,6 +542,8 @@ class Decider {
   const LifecycleMemory& memory_;
   const LifecyclePolicy& policy_;
   std::vector<ItemState> items_;
+  std::map<std::string_view, const ItemView*> ahead_;  // runs with an item made in the future
+  bool is_clock_doubted_ = false;
   std::map<std::string_view, const ItemState*> heads_;
   LifecycleDecision decision_;
   std::vector<bool> is_used_;  // places whose budget this decision has used

@@ -65,13 +65,16 @@ void apply(LifecycleMemory& memory, const LifecycleEvent& event) {
                                  .is_seen = event.good,
                                  .waited = event.waited,
                                  .since = event.clock};
-      if (!event.clock.boot.empty()) memory.clock = event.clock;
+      if (!event.clock.boot.empty()) memory.clock = event.clock, memory.clock_at = event.at;
       return;
     case LifecycleEventKind::purged:
       memory.aside.erase(event.key);
       return;
     case LifecycleEventKind::ticked:
-      memory.clock = event.clock;
+      memory.clock = event.clock, memory.clock_at = event.at;
+      return;
+    case LifecycleEventKind::jumped:
+      memory.doubt = {.since = event.clock, .offset = event.until};
       return;
   }
 }

@@ -33,10 +33,12 @@ enum class LifecycleEventKind {
   back,       // item: seen again, unchanged
   forgotten,  // item: gone for long, or its name now belongs to another
   alerted,    // key
-  aside,      // key (place/name), item, place, stamp, digest: about to be set aside; with `good`:
-              // seen there, from `clock` on, after `waited`
-  purged,     // key: what was set aside has been removed
-  ticked      // clock: a sign of life, which tells a later boot how long this one lasted
+  aside,      // key (place/name), item, place, stamp, digest: about to be set aside; with `good`,
+              // seen there: from `clock` on, after `waited`
+  purged,     // key: what was set aside is no longer there
+  ticked,     // clock: a sign of life, by which a later boot knows how long this one lasted
+  jumped      // clock: the wall clock is in doubt since then; none: no longer; until: its offset to
+              // the machine's clock before
 };
 inline constexpr Word<LifecycleEventKind> kLifecycleEventWords[] = {
     {LifecycleEventKind::verified, "verified"}, {LifecycleEventKind::corrupt, "corrupt"},
@@ -44,7 +46,8 @@ inline constexpr Word<LifecycleEventKind> kLifecycleEventWords[] = {
     {LifecycleEventKind::paced, "paced"},       {LifecycleEventKind::gone, "gone"},
     {LifecycleEventKind::back, "back"},         {LifecycleEventKind::forgotten, "forgotten"},
     {LifecycleEventKind::alerted, "alerted"},   {LifecycleEventKind::aside, "aside"},
-    {LifecycleEventKind::purged, "purged"},     {LifecycleEventKind::ticked, "ticked"}};
+    {LifecycleEventKind::purged, "purged"},     {LifecycleEventKind::ticked, "ticked"},
+    {LifecycleEventKind::jumped, "jumped"}};
 constexpr WordTable<LifecycleEventKind> words_of(LifecycleEventKind) {
   return kLifecycleEventWords;
 }
@@ -117,6 +120,14 @@ struct AsideFact {
   bool operator==(const AsideFact&) const = default;
 };
 
+// The wall clock was set (lifecycle_clock.h).
+struct ClockDoubt {
+  LifecycleClock since;  // no boot: the wall clock is believed
+  Seconds offset;        // of the wall clock to the machine's, before it was set
+
+  bool operator==(const ClockDoubt&) const = default;
+};
+
 struct LifecycleMemory {
   std::map<std::string, ItemMemory> items;
   std::map<std::string, LifecycleAttempt> attempts;  // keyed by action: "verb/place/item"
@@ -125,7 +136,9 @@ struct LifecycleMemory {
   std::map<std::string, Seconds> paced_at;
   std::set<std::string> alerted;
   std::map<std::string, AsideFact> aside;  // by "place/name"
-  LifecycleClock clock;                    // last sign of life
+  LifecycleClock clock;                    // the last sign of life
+  Seconds clock_at;                        // the wall clock at that sign; 0: not known
+  ClockDoubt doubt;
 
   bool operator==(const LifecycleMemory&) const = default;
 };

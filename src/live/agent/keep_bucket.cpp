@@ -13,9 +13,6 @@ namespace {
 // Larger objects are uploaded in parts, which stores require from 5 GiB on.
 constexpr std::uint64_t kOnePutMax = std::uint64_t{64} << 20;
 constexpr std::size_t kPartBytes = std::size_t{32} << 20;
-// The first object of a copy. An item with this object but without a manifest is an agent's
-// unfinished copy.
-constexpr const char* kBegunMark = ".orrery-copying";
 
 std::unexpected<Diagnostics> bucket_fault(const s3::Error& error) {
   Diagnostic d = s3::to_diagnostic(error);
@@ -78,11 +75,10 @@ class BucketStore final : public KeepStore {
     };
   }
 
-  Result<void> begin(const std::string& id) override {
+  Result<void> begin(const std::string& id, unsigned) override {
     if (const std::string fault = kept_path_fault(id); !fault.empty()) return bad_key(id, fault);
-    if (auto marked = put_small(key_of(id, kBegunMark), owner_.id); !marked) return marked;
-    // Removed in this order: first the file that marks a copy as complete, then the others, then
-    // the object that hides the item.
+    if (auto marked = put_small(begun_key(id), owner_.id); !marked) return marked;
+    // In this order: what says whole first, then the rest, then what hides the item.
     const auto seen = list();
     if (!seen) return std::unexpected(seen.error());
     const auto item = std::ranges::find(seen->items, id, &KeptItem::id);
@@ -122,8 +118,8 @@ class BucketStore final : public KeepStore {
     return {};
   }
 
-  Result<void> finish(const std::string& id) override { return erase(key_of(id, kBegunMark)); }
-  // Nothing to do: the objects are listed as begun, and begin() removes them.
+  Result<void> finish(const std::string& id) override { return erase(begun_key(id)); }
+  // The objects are listed as begun, and begin() removes them.
   void give_up(const std::string&) override {}
 
   Result<void> set_aside(const KeptItem& item, const std::string& name) override {
@@ -143,7 +139,7 @@ class BucketStore final : public KeepStore {
     }
     if (auto gone = remove_files(aside.item); !gone) return gone;
     if (aside.item.begun) {
-      if (auto gone = erase(key_of(aside.item.id, kBegunMark)); !gone) return gone;
+      if (auto gone = erase(begun_key(aside.item.id)); !gone) return gone;
     }
     return remove_marks(aside.name);
   }
@@ -157,6 +153,10 @@ class BucketStore final : public KeepStore {
 
   std::string key_of(const std::string& id, const std::string& path) const {
     return prefix_ + (id.empty() ? "" : id + "/") + path;
+  }
+
+  std::string begun_key(const std::string& id) const {
+    return key_of(id, std::string(kBegunMark));
   }
 
   Result<void> put_small(const std::string& key, const std::string& text) {

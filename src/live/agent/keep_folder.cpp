@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,19 +45,16 @@ KeptFile kept_file(const files::TreeFile& file) {
 }
 
 KeptItem kept_item(const std::string& id, const files::Tree& tree) {
-  KeptItem item{.id = id};
+  KeptItem item{.id = id, .mode = tree.mode};
   for (const files::TreeFile& file : tree.files) item.files.push_back(kept_file(file));
   if (!tree.odd.empty()) item.odd = tree.odd.front().path + ": " + tree.odd.front().what;
-  if (item.file(files::kLockName)) {
-    item.odd = std::string(files::kLockName) +
-               ": another agent uses this folder as a place of its "
-               "own";
-  }
-  for (const KeptFile& file : item.files) {
-    if (const std::string fault = kept_path_fault(file.path); !fault.empty()) {
-      item.odd = file.path + ": " + fault;
+  const auto look_at = [&item](const std::string& path) {
+    if (const std::string fault = kept_path_fault(path); !fault.empty()) {
+      item.odd = path + ": " + fault;
     }
-  }
+  };
+  for (const std::string& path : tree.folders) look_at(path);
+  for (const KeptFile& file : item.files) look_at(file.path);
   if (const std::string fault = kept_path_fault(id); !fault.empty()) item.odd = fault;
   return item;
 }
@@ -158,11 +156,18 @@ class FolderStore final : public KeepStore {
     };
   }
 
-  Result<void> begin(const std::string& id) override {
+  Result<void> begin(const std::string& id, unsigned mode) override {
     const auto incoming = own_folder(kIncomingFolder);
     if (!incoming) return folder_fault(incoming.error());
     if (auto cleared = clear(*incoming, id); !cleared) return cleared;
-    return as_folder_fault(incoming->below(id, true));
+    const auto item = incoming->below(id, true);
+    if (!item) return folder_fault(item.error());
+    // What only its owner could read stays so: the folder that is made is narrowed, never widened.
+    struct stat made{};
+    const bool is_narrow = ::fstat(item->get(), &made) == 0 &&
+                           ::fchmod(item->get(), made.st_mode & (mode | S_IRWXU)) == 0;
+    if (!is_narrow) return folder_fault(failed(item->path(), "chmod"));
+    return {};
   }
 
   Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,

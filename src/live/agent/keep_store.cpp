@@ -6,6 +6,8 @@
 
 #include "core/base/printable.h"
 #include "core/base/text.h"
+#include "live/files/folder.h"
+#include "live/files/lock.h"
 #include "live/files/path.h"
 
 namespace orrery::agent {
@@ -43,6 +45,14 @@ std::string told_of_owner(std::string_view text) {
 
 std::string kept_path_fault(std::string_view path) {
   if (std::string fault = files::path_fault(path); !fault.empty()) return fault;
+  for (const std::string_view part : split(path, '/')) {
+    const bool is_own = part == files::kLockName || part == kAsideFolder ||
+                        part == kIncomingFolder || part == kLeaseFolder;
+    if (is_own) return "it is a place of its own, or holds one";
+    if (part == files::kPartName || part == kBegunMark) {
+      return "an agent uses this name while it copies";
+    }
+  }
   if (!is_valid_utf8(path)) return "the name is not UTF-8";
   const bool has_control =
       std::ranges::any_of(path, [](char c) { return static_cast<unsigned char>(c) < ' '; });

@@ -46,8 +46,9 @@ struct KeptFile {
 struct KeptItem {
   std::string id;
   std::vector<KeptFile> files;  // sorted by path
-  std::string odd = {};         // reason, such as "sub/link: it is a symbolic link"; empty: not odd
-  bool begun = false;           // an agent's unfinished copy
+  std::string odd = {};         // "sub/link: it is a symbolic link"; empty: not odd
+  bool begun = false;           // an unfinished copy by an agent
+  unsigned mode = 0755;         // rights of its folder, at most those that all its files give
 
   bool operator==(const KeptItem&) const = default;
 
@@ -89,8 +90,9 @@ class KeepStore {
   virtual Result<KeptListing> list() = 0;
   // An empty id means a file next to the items. The source may be read more than once.
   virtual Result<net::BodySource> read(const std::string& id, const KeptFile& file) = 0;
-  // Removes what an earlier attempt left and, in a bucket, other objects in the way.
-  virtual Result<void> begin(const std::string& id) = 0;
+  // Removes what an earlier attempt left, and in a bucket what is in the way. `mode` is that of the
+  // item that is copied: a folder gives a group and others no more rights.
+  virtual Result<void> begin(const std::string& id, unsigned mode) = 0;
   virtual Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                              const net::BodySource& source) = 0;
   virtual Result<void> finish(const std::string& id) = 0;
@@ -106,11 +108,14 @@ inline constexpr std::string_view kOwnPrefix = ".orrery-";
 inline constexpr std::string_view kAsideFolder = ".orrery-trash";
 inline constexpr std::string_view kIncomingFolder = ".orrery-incoming";
 inline constexpr std::string_view kLeaseFolder = ".orrery-lease";
+// First object of a copy in a bucket: what has it and no manifest was begun by an agent.
+inline constexpr std::string_view kBegunMark = ".orrery-copying";
 // Last character of a name whose purge() has begun.
 inline constexpr char kGoingEnding = '~';
 
-// Returns what is wrong with a name or path of an item, or an empty text. The rules are those of
-// files/path.h, plus UTF-8 without control characters, so that a manifest can contain it.
+// Returns what is wrong with a name or path of an item, or nothing. The rules are those of
+// files/path.h, and UTF-8 without control characters, so that a manifest can contain it. A part
+// that the agent itself uses beside items means that a place lies inside the item.
 std::string kept_path_fault(std::string_view path);
 
 // Every folder in `folder` is an item. hold() creates the folder if its parent exists.

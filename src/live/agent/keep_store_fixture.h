@@ -24,7 +24,9 @@ class PassingStore : public KeepStore {
   Result<net::BodySource> read(const std::string& id, const KeptFile& file) override {
     return store_->read(id, file);
   }
-  Result<void> begin(const std::string& id) override { return store_->begin(id); }
+  Result<void> begin(const std::string& id, unsigned mode) override {
+    return store_->begin(id, mode);
+  }
   Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                      const net::BodySource& source) override {
     return store_->write(id, path, bytes, source);
@@ -139,7 +141,7 @@ inline Result<void> put_file(KeepStore& store, const std::string& id, const std:
 
 inline Result<void> put_item(KeepStore& store, const std::string& id,
                              const std::map<std::string, std::string>& files) {
-  if (auto begun = store.begin(id); !begun) return begun;
+  if (auto begun = store.begin(id, 0755); !begun) return begun;
   for (const auto& [path, text] : files) {
     if (auto wrote = put_file(store, id, path, text); !wrote) return wrote;
   }

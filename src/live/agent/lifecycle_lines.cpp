@@ -167,7 +167,13 @@ std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
                              .made = fact.made}));
   }
   if (!memory.clock.boot.empty()) {
-    lines.push_back(line_of({.kind = LifecycleEventKind::ticked, .clock = memory.clock}));
+    lines.push_back(line_of(
+        {.kind = LifecycleEventKind::ticked, .at = memory.clock_at, .clock = memory.clock}));
+  }
+  if (!memory.doubt.since.boot.empty()) {
+    lines.push_back(line_of({.kind = LifecycleEventKind::jumped,
+                             .until = memory.doubt.offset,
+                             .clock = memory.doubt.since}));
   }
   for (const std::string& key : memory.alerted) {
     lines.push_back(line_of({.kind = LifecycleEventKind::alerted, .key = key}));

@@ -320,7 +320,7 @@ Result<CopyFile> LifecyclePlaces::copy_file(KeepStore& from, KeepStore& to, cons
 
 Result<void> LifecyclePlaces::fill(const LifecycleAction& action, const SeenCopy& source,
                                    LivePlace& from, LivePlace& to) {
-  if (auto begun = to.store->begin(action.item); !begun) return begun;
+  if (auto begun = to.store->begin(action.item, source.item.mode); !begun) return begun;
   const auto made = manifest_of(from, source.item);
   CopyManifest manifest{
       .item = action.item, .made = made ? made->made : last_write(source.item), .digest = {}};

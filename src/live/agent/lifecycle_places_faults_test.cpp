@@ -68,7 +68,7 @@ class MemoryStore final : public KeepStore {
   }
   Result<void> hold() override { return {}; }
   void release() override {}
-  Result<void> begin(const std::string& id) override {
+  Result<void> begin(const std::string& id, unsigned) override {
     state_.begun[id].clear();
     return log_.called("begin " + name_);
   }

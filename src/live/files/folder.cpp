@@ -17,8 +17,6 @@ namespace orrery::files {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-// Suffix of a file while it is being written next to its final name.
-constexpr const char* kPartName = ".orrery-part";
 
 // Returns an id of the mount. If the kernel provides it (5.8 and later), it also distinguishes bind
 // mounts of one file system; otherwise it is the device.

@@ -24,6 +24,9 @@
 
 namespace orrery::files {
 
+// Name of a file while write() fills it, beside its final name.
+inline constexpr const char* kPartName = ".orrery-part";
+
 // A descriptor that closes itself.
 class OpenFile {
  public:

@@ -57,6 +57,8 @@ TreeFile file_of(const std::string& path, const struct stat& facts) {
 
 class Walker {
  public:
+  explicit Walker(unsigned mode) { tree_.mode = mode; }
+
   Result<void> into(const Folder& folder, const std::string& above, std::size_t depth) {
     const auto names = names_in(folder);
     if (!names) return std::unexpected(names.error());
@@ -102,6 +104,8 @@ class Walker {
       Linked& linked = links_[{facts.st_dev, facts.st_ino}];
       linked.path = path, linked.links = facts.st_nlink, ++linked.names;
     }
+    if ((facts.st_mode & S_IRGRP) == 0) tree_.mode &= ~static_cast<unsigned>(S_IRWXG);
+    if ((facts.st_mode & S_IROTH) == 0) tree_.mode &= ~static_cast<unsigned>(S_IRWXO);
     tree_.files.push_back(file_of(path, facts));
   }
 
@@ -161,7 +165,9 @@ Result<void> remove_folder(const Folder& parent, const char* name) {
 Result<Tree> walk(const Folder& folder, std::string_view name) {
   const auto top = folder.below(name);
   if (!top) return std::unexpected(top.error());
-  Walker walker;
+  struct stat facts{};
+  if (::fstat(top->get(), &facts) != 0) return failed_call(top->path(), "stat");
+  Walker walker(facts.st_mode & 0777);
   if (auto walked = walker.into(*top, "", 1); !walked) return std::unexpected(walked.error());
   return walker.finish();
 }

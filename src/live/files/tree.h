@@ -36,6 +36,9 @@ struct Tree {
   std::vector<TreeFile> files;       // sorted by path
   std::vector<std::string> folders;  // sorted: each after its parent
   std::vector<Oddity> odd;           // sorted by path
+  // Rights of the tree's own folder, without those of a group or of others who may not read one of
+  // its files.
+  unsigned mode = 0755;
 };
 
 // Returns the tree at `name` in the folder. Fails if `name` is not a folder that can be opened.

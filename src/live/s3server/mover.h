@@ -20,8 +20,9 @@ struct MoverOptions {
   std::vector<storage::KeepPlace> places = {};  // rules, pace and hours of tiers, by name
   rows::TimeMs promote_ms = 0;
   rows::TimeMs day_ms = store::kDayMs;
-  std::function<bool()> may = [] { return true; };  // returns false if another gateway moves
-                                                    // objects
+  // Asked before each round and each action. Returns false while another gateway moves objects, or
+  // while the clock is in doubt.
+  std::function<bool()> may = [] { return true; };
 };
 
 // What was moved since the start; may be read from any thread.

@@ -194,11 +194,12 @@ Answered list_parts(Call& call) {
 Answered complete_upload(Call& call) {
   const auto bucket = allowed_bucket(call, Need::write);
   if (!bucket) return std::unexpected(bucket.error());
-  const auto upload = call.store.upload(call.s3.bucket, call.s3.key, call.s3.parameter("uploadId"));
+  const std::string_view id = call.s3.parameter("uploadId");
+  const auto upload = call.store.upload(call.s3.bucket, call.s3.key, id);
   if (!upload) {
-    // The client repeats the request because it did not receive the answer.
+    // Sent again by a client that did not get the answer. An object put in one piece has no id.
     const auto made = call.store.find(call.s3.bucket, call.s3.key, std::nullopt);
-    const bool again = made && made->upload == call.s3.parameter("uploadId");
+    const bool again = made && !id.empty() && made->upload == id;
     return again ? Answered(completed(call, *made)) : std::unexpected(upload.error());
   }
   const auto chosen = chosen_parts(call, upload->draft.checksum.algorithm);

@@ -183,6 +183,20 @@ TEST_F(MultipartCalls, a_completion_keeps_to_its_condition) {
   EXPECT_EQ(finish({{"If-Match", etag}}).status, 200);
 }
 
+// An object that was put in one piece has no id either: its ETag is not for those who may only put.
+TEST_F(MultipartCalls, a_completion_without_an_id_reveals_no_object) {
+  put("/pail/k", "x");
+  for (const char* key : {"/pail/k?uploadId=", "/pail/none?uploadId=", "/pail/k?uploadId"}) {
+    const net::Response answer =
+        ask({.method = "POST",
+             .target = key,
+             .body = "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>e</ETag>"
+                     "</Part></CompleteMultipartUpload>"});
+    EXPECT_EQ(code(answer), "NoSuchUpload") << key;
+    EXPECT_THAT(answer.body, Not(HasSubstr("9dd4e461268c8034f5c8564e155c67a6"))) << key;
+  }
+}
+
 TEST_F(MultipartCalls, checksums_of_parts_make_the_checksum_of_the_object) {
   const std::string large(5 << 20, 'l');
   const auto sum = [](s3::SumKind kind, const std::string& bytes) {

@@ -94,7 +94,7 @@ StoreSetting Runtime::setting() {
   StoreSetting to{.metadata = *opened_.metadata,
                   .drives = opened_.drive_set(),
                   .tiers = opened_.tiers,
-                  .now_ms = wall_clock_ms,
+                  .now_ms = options_.wall_clock,
                   .random_bytes = random_bytes,
                   .keys = options_.keys,
                   .hedger = hedger_.get()};
@@ -147,10 +147,13 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   made->gateway_ = std::make_unique<Gateway>(*made->store_, std::move(gateway), options.log);
   made->scrubber_ = std::make_unique<Scrubber>(*made->store_);
   if (!options.keeps_house) return made;
+  made->begin_clock();
   if (options.moves.on) {
     MoverOptions moves = options.moves;
     moves.day_ms = options.gateway.day_ms;
-    moves.may = [runtime = made.get()] { return runtime->leads_.load(); };
+    moves.may = [runtime = made.get()] {
+      return runtime->leads_.load() && runtime->trusts_clock();
+    };
     made->mover_ = std::make_unique<Mover>(*made->store_, std::move(moves), options.log);
   }
   made->house_ = std::jthread(
@@ -462,7 +465,7 @@ void Runtime::keep_health(const std::stop_token& stop) {
   const TimeMs now = steady_ms();
   if (now - well_ms_ < kWellMs) return;
   const TimeMs passed = now - std::exchange(well_ms_, now);
-  const auto wall = static_cast<std::uint64_t>(std::max<TimeMs>(wall_clock_ms(), 0));
+  const auto wall = static_cast<std::uint64_t>(std::max<TimeMs>(options_.wall_clock(), 0));
   (void)opened_.metadata->commit(
       {.changes = {{kClockRow, rows::big_endian(wall)}}, .durable = false});
   const bool all_there = std::ranges::all_of(
@@ -483,27 +486,28 @@ void Runtime::begin_clock() {
   clock_ = upkeep::ClockWatch(options_.gateway.day_ms);
   const auto row = opened_.metadata->get(kClockRow);
   const TimeMs noted = row && *row ? static_cast<TimeMs>(rows::from_big_endian(**row)) : 0;
-  say_clock(clock_.begin(wall_clock_ms(), steady_ms(), noted));
+  const std::scoped_lock lock(clock_mutex_);
+  say_clock(clock_.begin(options_.wall_clock(), steady_ms(), noted));
 }
 
 void Runtime::say_clock(std::optional<upkeep::ClockChange> change) {
   if (change == upkeep::ClockChange::set_forward) {
     complain(
         "ATTENTION: the clock of this machine was set forward, or the store was stopped for a "
-        "month. Lifecycle rules remove nothing for one day. If the clock is wrong, correct it");
+        "month: rules remove no object for a day. Set the clock right if it is wrong");
   } else if (change == upkeep::ClockChange::set_back) {
     options_.log("the clock of this machine was set back");
   }
 }
 
 bool Runtime::trusts_clock() {
+  const std::scoped_lock lock(clock_mutex_);
   const TimeMs now = steady_ms();
-  say_clock(clock_.look(wall_clock_ms(), now));
+  say_clock(clock_.look(options_.wall_clock(), now));
   return !clock_.rests(now);
 }
 
 void Runtime::keep_house(const std::stop_token& stop) {
-  begin_clock();
   const bool shared = opened_.metadata->is_shared();
   leads_ = !shared;
   measured_ms_ = steady_ms();
@@ -523,9 +527,11 @@ void Runtime::keep_house(const std::stop_token& stop) {
       scrub();
       keep_health(stop);
     }
+    // Read before the clock is judged: a jump in between is seen.
+    const TimeMs wall = options_.wall_clock();
     const bool trusts = trusts_clock();
     if (leads_ && trusts && steady_ms() >= next) {
-      const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); });
+      const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); }, wall);
       if (!run) complain("the lifecycle run failed: " + run.error().message);
       next = steady_ms() + period;
     }

@@ -21,6 +21,9 @@
 
 namespace orrery::s3server {
 
+std::string random_bytes(std::size_t count);
+TimeMs wall_clock_ms();
+
 struct RuntimeOptions {
   std::string folder;
   std::vector<TierPlan> tiers = usual_tiers();  // tiers of a store that does not exist yet
@@ -40,11 +43,9 @@ struct RuntimeOptions {
   bool accepts_loss = false;  // opens metadata that has lost commits (for a confirmed repair)
   // How long files that no row refers to stay set aside, counted in healthy time of the store.
   TimeMs aside_ms = 7 * 24 * 3600 * TimeMs{1000};
+  std::function<TimeMs()> wall_clock = wall_clock_ms;
   std::function<void(const std::string&)> log;
 };
-
-std::string random_bytes(std::size_t count);
-TimeMs wall_clock_ms();
 
 class Runtime {
  public:
@@ -87,8 +88,8 @@ class Runtime {
   void keep_health(const std::stop_token& stop);
   void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
-  // Returns whether the wall clock can be trusted, so that the lifecycle rules may remove objects
-  // (clock_watch.h).
+  // Returns true if rules may remove objects by the wall clock as it is (clock_watch.h). Called by
+  // the threads that keep house and that move objects.
   bool trusts_clock();
   void begin_clock();
   void say_clock(std::optional<upkeep::ClockChange> change);
@@ -114,6 +115,7 @@ class Runtime {
   TimeMs well_ms_ = 0;   // time at which the healthy time was last counted
   TimeMs aside_ms_ = 0;  // time at which the files set aside were last checked
   std::atomic<bool> is_well_ = true;
+  std::mutex clock_mutex_;
   upkeep::ClockWatch clock_{24 * 3600 * TimeMs{1000}};
   std::unique_ptr<Mover> mover_;
   std::jthread house_;

@@ -336,6 +336,46 @@ TEST_F(RuntimeTest, lifecycle_rules_are_carried_out) {
   ASSERT_TRUE(soon([&] { return files("hot") == 0; })) << "the old bytes are collected";
 }
 
+// Neither the rules of a bucket nor those of the tiers count days that did not pass.
+TEST_F(RuntimeTest, a_clock_set_forward_removes_no_object) {
+  std::atomic<TimeMs> ahead_ms = 0;
+  options.wall_clock = [&] { return wall_clock_ms() + ahead_ms; };
+  options.gateway.day_ms = 5000;  // a clock in doubt rests the rules for so long
+  storage::KeepPlace hot{.name = "hot"};
+  hot.keep.window = days(7);
+  options.moves.places = {hot};
+  const auto runtime = opened();
+  ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+  ask(*runtime, "PUT", "/pail");
+  const std::string rules =
+      "<LifecycleConfiguration><Rule><Prefix>ruled</Prefix><Status>Enabled</Status>"
+      "<Expiration><Days>100</Days></Expiration></Rule></LifecycleConfiguration>";
+  ASSERT_EQ(ask(*runtime, "PUT", "/pail?lifecycle", rules).status, 200);
+  ask(*runtime, "PUT", "/pail/ruled", "x");
+  for (const char* step : {"1", "2"}) {
+    ask(*runtime, "PUT", std::string("/pail/step-") + step, "x", "AK", "secret",
+        {{"x-amz-tagging", std::string("orrery-run=r&orrery-step=") + step}});
+    std::this_thread::sleep_for(5ms);
+  }
+  const auto is_there = [&](const char* key) {
+    return runtime->store().find("pail", key, std::nullopt).has_value();
+  };
+  // Both are read, so that the newer is known to be good.
+  ASSERT_TRUE(soon([&] { return runtime->moves()->verified >= 2; }));
+  ahead_ms = 8 * 24 * 3600 * TimeMs{1000};
+  ASSERT_TRUE(soon([&] { return heard().find("clock of this machine was set forward") != said.npos; }))
+      << heard();
+  const auto rounds = runtime->moves()->rounds.load();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_TRUE(is_there("ruled"));
+  EXPECT_TRUE(is_there("step-1"));
+  EXPECT_LE(runtime->moves()->rounds, rounds + 1) << "nothing is moved by a clock in doubt";
+  ahead_ms = 0;
+  ASSERT_TRUE(soon([&] { return heard().find("was set back") != said.npos; }));
+  EXPECT_TRUE(soon([&] { return runtime->moves()->rounds > rounds + 1; })) << "and then it goes on";
+  EXPECT_TRUE(is_there("step-1"));
+}
+
 TEST(RandomBytes, have_the_requested_length_and_never_repeat) {
   EXPECT_EQ(random_bytes(0).size(), 0u);
   EXPECT_EQ(random_bytes(33).size(), 33u);

@@ -335,8 +335,12 @@ namespace {
 class LifecycleWalk {
  public:
   LifecycleWalk(store::Store& store, const rows::Bucket& bucket, std::vector<LifecycleRule> rules,
-                rows::TimeMs day_ms)
-      : store_(store), bucket_(bucket), rules_(std::move(rules)), day_ms_(day_ms) {}
+                rows::TimeMs day_ms, rows::TimeMs now_ms)
+      : store_(store),
+        bucket_(bucket),
+        rules_(std::move(rules)),
+        day_ms_(day_ms),
+        now_ms_(now_ms) {}
 
   store::Answer<void> run(const std::function<bool()>& stop, LifecycleRun& total) {
     const auto walked = walk_versions(
@@ -350,8 +354,7 @@ class LifecycleWalk {
  private:
   store::Answer<void> take(const store::PageEntry& entry, const VersionPlace& place,
                            LifecycleRun& total) {
-    const rows::TimeMs now = store_.now_ms();
-    const Ending ending = ending_of(rules_, entry.key, place, now, day_ms_);
+    const Ending ending = ending_of(rules_, entry.key, place, now_ms_, day_ms_);
     if (ending == Ending::stays) return {};
     store::Removal removal{.durable = false};
     // An object that was put since the page was read is not due yet.
@@ -373,7 +376,7 @@ class LifecycleWalk {
     const auto cursor = store_.metadata().cursor();
     for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
       auto upload = rows::decode_upload(cursor->value());
-      if (upload && upload_ends(rules_, *upload, store_.now_ms(), day_ms_)) {
+      if (upload && upload_ends(rules_, *upload, now_ms_, day_ms_)) {
         old.push_back(std::move(*upload));
       }
     }
@@ -388,13 +391,16 @@ class LifecycleWalk {
   const rows::Bucket& bucket_;
   std::vector<LifecycleRule> rules_;
   rows::TimeMs day_ms_;
+  rows::TimeMs now_ms_;
 };
 
 }  // namespace
 
 store::Answer<LifecycleRun> run_lifecycle(store::Store& store, rows::TimeMs day_ms,
-                                          const std::function<bool()>& stop) {
+                                          const std::function<bool()>& stop,
+                                          std::optional<rows::TimeMs> now) {
   LifecycleRun total;
+  const rows::TimeMs now_ms = now.value_or(store.now_ms());
   const auto buckets = store.buckets("");
   if (!buckets) return std::unexpected(buckets.error());
   for (const rows::Bucket& bucket : *buckets) {
@@ -402,7 +408,7 @@ store::Answer<LifecycleRun> run_lifecycle(store::Store& store, rows::TimeMs day_
     if (text.empty()) continue;
     auto lifecycle = lifecycle_of(text);
     if (!lifecycle) continue;
-    LifecycleWalk walk(store, bucket, std::move(lifecycle->rules), day_ms);
+    LifecycleWalk walk(store, bucket, std::move(lifecycle->rules), day_ms, now_ms);
     const auto good = walk.run(stop, total);
     if (!good && good.error().code != "NoSuchBucket") return std::unexpected(good.error());
   }

@@ -49,7 +49,10 @@ struct LifecycleRun {
   std::size_t removed = 0;  // versions and lone delete markers removed
   std::size_t aborted = 0;  // uploads aborted
 };
+// Carries out the rules of all buckets as of `now`, without it as of the store's clock when the run
+// begins: a clock that is set forward during the run ends nothing early.
 store::Answer<LifecycleRun> run_lifecycle(store::Store& store, rows::TimeMs day_ms,
-                                          const std::function<bool()>& stop);
+                                          const std::function<bool()>& stop,
+                                          std::optional<rows::TimeMs> now = std::nullopt);
 
 }  // namespace orrery::upkeep
