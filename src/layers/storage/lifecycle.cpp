@@ -16,7 +16,7 @@ namespace orrery::storage {
 namespace {
 
 constexpr Seconds kDay = days(1);
-// Failures in a row after which a person is told.
+// Consecutive failures after which an alert is raised.
 constexpr int kFailuresTold = 3;
 // After this many doublings the longest wait is reached in any case.
 constexpr int kDoublingsMax = 20;
@@ -167,8 +167,8 @@ class Decider {
     return is_clock_doubted_ || ahead_.contains(item.run);
   }
 
-  // The name under which a copy is set aside. It is journalled before anything is renamed: what
-  // lies there without a line in the journal is never removed.
+  // Returns the name under which a copy is set aside. It is journalled before anything is renamed:
+  // data there that has no journal entry is never removed.
   std::string to_set_aside(const ItemState& item, std::size_t place) {
     if (!policy_.grace) return {};
     const std::string& at = policy_.places[place].name;

@@ -24,16 +24,15 @@
 //     durable place; an item without a run is never removed.
 //  5. A held item keeps `copies_min` good copies. A copy that was never read proves nothing.
 //  6. A copy that fails a check is removed only if a good copy of the same item is seen elsewhere.
-//  7. An item with a copy that is odd (a link, a special file, a path that leads out) is left
-//  alone.
-//  8. What was set aside goes only if this driver's memory says that it put it there, and the grace
-//     is counted on a clock that nobody can set (lifecycle_memory.h).
+//  7. An item with an odd copy (a link, a special file, a path that leads outside) is left alone.
+//  8. What was set aside is removed only if this driver's memory says that it put it there; the
+//     grace is counted on a clock that cannot be set (lifecycle_memory.h).
 //  9. Nothing is removed while the wall clock is in doubt (lifecycle_clock.h).
-// 10. An action that fails is asked for again, later and later, and delays no other.
-// An action names the copies it relies on (`needs`), so that the port can look once more before it
-// removes anything. Where it is wrong: a copy that rots after it was read counts as good until it
-// is read again (`reread`), and a copy that was rewritten in place under the same name is a
-// conflict, of which all copies are left alone until a person decides.
+// 10. An action that fails is requested again at growing intervals, and delays no other.
+// An action names the copies it relies on (`needs`), so that the port can check them again before
+// it removes anything. Weaknesses: a copy that decays after it was read counts as good until it is
+// read again (`reread`), and a copy that was rewritten in place under the same name is a conflict;
+// all its copies are left alone until an operator decides.
 #pragma once
 
 #include <cstdint>
@@ -136,7 +135,7 @@ struct LifecyclePolicy {
   // How long a copy stays set aside before it is removed for good. Nullopt: the places cannot set
   // copies aside, and a removal is final.
   std::optional<Seconds> grace;
-  Seconds clock_rest = days(1);  // nothing is removed for so long after the wall clock was set
+  Seconds clock_rest = days(1);  // after the wall clock was set, nothing is removed for this time
 };
 
 enum class LifecycleActionKind { verify, copy, remove, purge, alert };

@@ -78,7 +78,8 @@ class BucketStore final : public KeepStore {
   Result<void> begin(const std::string& id, unsigned) override {
     if (const std::string fault = kept_path_fault(id); !fault.empty()) return bad_key(id, fault);
     if (auto marked = put_small(begun_key(id), owner_.id); !marked) return marked;
-    // In this order: what says whole first, then the rest, then what hides the item.
+    // Removed in this order: first the file that marks a copy as complete, then the others, then
+    // the object that hides the item.
     const auto seen = list();
     if (!seen) return std::unexpected(seen.error());
     const auto item = std::ranges::find(seen->items, id, &KeptItem::id);

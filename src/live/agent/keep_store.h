@@ -90,8 +90,8 @@ class KeepStore {
   virtual Result<KeptListing> list() = 0;
   // An empty id means a file next to the items. The source may be read more than once.
   virtual Result<net::BodySource> read(const std::string& id, const KeptFile& file) = 0;
-  // Removes what an earlier attempt left, and in a bucket what is in the way. `mode` is that of the
-  // item that is copied: a folder gives a group and others no more rights.
+  // Removes what an earlier attempt left and, in a bucket, other objects in the way. `mode` is that
+  // of the copied item: a folder gives its group and others no more rights.
   virtual Result<void> begin(const std::string& id, unsigned mode) = 0;
   virtual Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
                              const net::BodySource& source) = 0;

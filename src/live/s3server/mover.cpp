@@ -56,9 +56,9 @@ Mover::~Mover() {
 }
 
 void Mover::round(const std::stop_token& stop) {
-  // The look has read the clock: one that was set since the round began is in doubt by now.
+  // tick() has read the clock, so a clock that was set since the round began is in doubt by now.
   const auto tick = driver_.tick([&] { return stop.stop_requested() || !options_.may(); });
-  if (!tick) return log_("the tiers could not be seen: " + tick.error().front().what);
+  if (!tick) return log_("the tiers could not be listed: " + tick.error().front().what);
   ++counts_.rounds;
   counts_.waiting = tick->items;
   counts_.bytes = places_.bytes_moved();

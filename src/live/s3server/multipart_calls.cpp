@@ -197,7 +197,8 @@ Answered complete_upload(Call& call) {
   const std::string_view id = call.s3.parameter("uploadId");
   const auto upload = call.store.upload(call.s3.bucket, call.s3.key, id);
   if (!upload) {
-    // Sent again by a client that did not get the answer. An object put in one piece has no id.
+    // The client repeats the request because it did not receive the answer. An object that was put
+    // in one piece has no id.
     const auto made = call.store.find(call.s3.bucket, call.s3.key, std::nullopt);
     const bool again = made && !id.empty() && made->upload == id;
     return again ? Answered(completed(call, *made)) : std::unexpected(upload.error());

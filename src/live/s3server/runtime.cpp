@@ -494,7 +494,7 @@ void Runtime::say_clock(std::optional<upkeep::ClockChange> change) {
   if (change == upkeep::ClockChange::set_forward) {
     complain(
         "ATTENTION: the clock of this machine was set forward, or the store was stopped for a "
-        "month: rules remove no object for a day. Set the clock right if it is wrong");
+        "month. Lifecycle rules remove nothing for one day. If the clock is wrong, correct it");
   } else if (change == upkeep::ClockChange::set_back) {
     options_.log("the clock of this machine was set back");
   }

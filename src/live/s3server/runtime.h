@@ -88,8 +88,8 @@ class Runtime {
   void keep_health(const std::stop_token& stop);
   void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
-  // Returns true if rules may remove objects by the wall clock as it is (clock_watch.h). Called by
-  // the threads that keep house and that move objects.
+  // Returns whether the wall clock can be trusted, so that lifecycle rules may remove objects
+  // (clock_watch.h). Called by the maintenance thread and by the thread that moves objects.
   bool trusts_clock();
   void begin_clock();
   void say_clock(std::optional<upkeep::ClockChange> change);
